@@ -1,1 +1,1 @@
-"""What the workbench costs and gains: ratios measured side by side in one run, on this machine."""
+"""Costs and gains of the workbench: ratios measured side by side in one run, on this machine."""

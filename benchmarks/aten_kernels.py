@@ -26,7 +26,7 @@ def measure(quick: bool) -> list[Result]:
 
 
 def node_ratios(program: str, ours: str, what: str, quick: bool) -> list[Result]:
-    """What `program` measured of each node: the seconds of `ours` over those of "native"."""
+    """Measurements of `program` for each node: the seconds of `ours` over those of "native"."""
     rounds = QUICK_ROUNDS if quick else ROUNDS
     command = [sys.executable, "-m", program, str(rounds)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)

@@ -1,4 +1,4 @@
-"""What custom autograd functions cost in ORTModule, whose graph runs in pieces around them.
+"""Cost of custom autograd functions in ORTModule, whose graph runs in pieces around them.
 
 The same network with identity functions between its layers and without, in ORTModule and eager, in
 one process, in turn; who begins rotates.

@@ -1,4 +1,4 @@
-"""What training on device adds to the memory of a process, with our kernels or without.
+"""Memory that training on device adds to a process, with and without the workbench's kernels.
 
     python -m benchmarks.device_kernel_memory SAMPLE with|without
 

@@ -50,7 +50,7 @@ def measure(quick: bool) -> list[Result]:
 
 
 def outputs(ranks: int, rounds: int, names: Sequence[str]) -> list[str]:
-    """What rank 0 printed: one line a model."""
+    """The output of rank 0: one line per model."""
     command = [sys.executable, "-m", "benchmarks.distributed_steps", str(ranks), str(rounds)]
     command += names
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

@@ -143,7 +143,7 @@ def measured(name: str, rounds: int, links: tuple[str, ...]) -> dict[str, Any]:
 
 
 def seconds(run: Subject) -> float:
-    """What it takes from where all ranks have come to."""
+    """Seconds of `run` after a barrier of all ranks."""
     distributed.barrier()
     started = time.perf_counter()
     run()

@@ -28,7 +28,7 @@ ENCODER = {
 
 
 class Task(NamedTuple):
-    """What a script of transformers trains."""
+    """A task of a script of transformers."""
 
     name: str
     """The task, with the script that does it."""

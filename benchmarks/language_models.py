@@ -50,12 +50,12 @@ class Loss(nn.Module):
 
 
 def own_loss(output: Tensor, _target: Tensor) -> Tensor:
-    """What the module returned."""
+    """The mean of the loss that the module returned."""
     return output.mean()
 
 
 class LanguageModel(NamedTuple):
-    """What is trained, and on which labels."""
+    """A model and its labels."""
 
     vocabulary: int
     build: Callable[[int], nn.Module]

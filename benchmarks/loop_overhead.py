@@ -29,7 +29,7 @@ BURST_S = 0.25
 """A record or two of the worker. Shorter than what else comes and goes on a machine."""
 WARMUP_STEPS = 1000
 PROCESSES, QUICK_PROCESSES = 4, 1
-"""What a process got of the machine's memory shifts its figures by a percent or so."""
+"""The memory that a process got shifts its figures by a percent or so."""
 ROUNDS, QUICK_ROUNDS = 48, 8
 MODEL = "digits-mlp"
 

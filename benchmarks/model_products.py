@@ -1,4 +1,4 @@
-"""What a model's products take alone: `python -m benchmarks.model_products MODEL`.
+"""Time of a model's matrix products alone: `python -m benchmarks.model_products MODEL`.
 
 The products are matrix products and convolutions of the forward and backward pass as eager PyTorch
 does them. Their time is the number of their operations over the most that this processor was

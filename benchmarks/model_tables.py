@@ -1,4 +1,4 @@
-"""What `models` measured, in Markdown."""
+"""The measurements of `models`, in Markdown."""
 
 from __future__ import annotations
 

@@ -46,6 +46,7 @@ ALL_KERNELS = _ortmodule(pytorch_kernels="all")
 NO_LINEAR = _ortmodule(pytorch_kernels="no_linear")
 DEVICE_LABELS = Ablation("ondevice", {"label_sparsity": False})
 KERNELS = _ortmodule(pytorch_kernels=False)
+OWN_KERNELS = _ortmodule(device_kernels=False)
 MEMORY = _ortmodule(memory_optimizer_level=1)
 LABELS = _ortmodule(label_sparsity=False)
 PADDING = _ortmodule(embedding_sparsity="off")
@@ -58,17 +59,19 @@ OTHERS = (
 )
 
 ABLATIONS: Mapping[str, tuple[Ablation, ...]] = {
-    "text-bert": (DEVICE_KERNELS, ALL_KERNELS, NO_LINEAR, KERNELS, MEMORY, *OTHERS),
-    "hf-classifier": (DEVICE_KERNELS, ALL_KERNELS, NO_LINEAR, KERNELS),
+    "text-bert": (DEVICE_KERNELS, ALL_KERNELS, NO_LINEAR, KERNELS, OWN_KERNELS, MEMORY, *OTHERS),
+    "hf-classifier": (DEVICE_KERNELS, ALL_KERNELS, NO_LINEAR, KERNELS, OWN_KERNELS),
     "digits-cnn": (DEVICE_KERNELS, KERNELS),
-    "resnet": (DEVICE_KERNELS, KERNELS),
+    "text-bert-512": (DEVICE_KERNELS, ALL_KERNELS, OWN_KERNELS),
+    "vit": (ALL_KERNELS, OWN_KERNELS),
+    "resnet": (DEVICE_KERNELS, KERNELS, OWN_KERNELS),
     "bert-30522": (
         *(DEVICE_KERNELS, DEVICE_LABELS, LABELS, PADDING),
         *(ALL_KERNELS, NO_LINEAR, KERNELS, NEITHER),
     ),
     "gpt2-50257": (DEVICE_LABELS, LABELS, PADDING, KERNELS),
 }
-"""What is tried on which model: what may tell there."""
+"""The variants of each model: those that may affect it."""
 
 
 class Measured(NamedTuple):

@@ -1,4 +1,4 @@
-"""What leaving padding and ignored labels out of BERT's steps gains, in lockstep with eager."""
+"""Gain of leaving padding and ignored labels out of BERT's steps, in lockstep with eager."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ class Result(NamedTuple):
     low: float
     high: float
     spread: str
-    """What `low` and `high` are, such as "95 % interval over 20 rounds"."""
+    """Meaning of `low` and `high`, such as "95 % interval over 20 rounds"."""
     unit: str
     """Empty for a ratio."""
     aim: float

@@ -1,4 +1,4 @@
-"""What `workbench tune` chooses from, in lockstep: variants over the default, then families of
+"""The candidates of `workbench tune`, in lockstep: variants over the default, then families of
 operators over the fastest before, then all chosen families over the variant."""
 
 from __future__ import annotations

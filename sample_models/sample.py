@@ -28,9 +28,9 @@ class Base:
     """
 
     kind: Literal["image", "audio", "text"]
-    """Of the examples that it is personalised with."""
+    """Kind of the examples that it is personalised with."""
     classes: tuple[str, ...]
-    """What its first outputs stand for; of a text, the alphabet. Further outputs are free, for
+    """Classes of its first outputs; for a text, the alphabet. Further outputs are free, for
     classes of a user's own."""
     head: tuple[str, ...] = ("output.*",)
     """fnmatch patterns of the parameters of its last layer."""

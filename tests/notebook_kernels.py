@@ -17,6 +17,9 @@ from tests.fork_server import ForkServer, forked
 KERNEL = "forked"
 """Name of the kernelspec."""
 WITHOUT_FORKS = ("00_tour.ipynb",)
+CELL_S = {"03_scale_out.ipynb": 110, "04_federated.ipynb": 110}
+"""After how long a cell is given up: ranks and clients that wait for each other would for longer
+than the whole of such a notebook takes, two minutes at most."""
 
 
 def offer_forked_kernels(server: ForkServer) -> None:
@@ -31,8 +34,12 @@ def offer_forked_kernels(server: ForkServer) -> None:
 
 
 def choose_kernels(items: Iterable[pytest.Item]) -> None:
-    """Name the kernel of each notebook whose cells are tested."""
-    for notebook in {item.parent for item in items if hasattr(item.parent, "nb")}:
+    """Name the kernel of each notebook whose cells are tested, and limit their time."""
+    cells = [item for item in items if hasattr(item.parent, "nb")]
+    for cell in cells:
+        if cell.path.name in CELL_S:
+            cell.add_marker(pytest.mark.timeout(CELL_S[cell.path.name]))
+    for notebook in {cell.parent for cell in cells}:
         from nbval.kernel import CURRENT_ENV_KERNEL_NAME  # takes long to import
 
         forked = notebook.path.name not in WITHOUT_FORKS

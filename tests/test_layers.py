@@ -93,9 +93,9 @@ LAYERS = {
     "compare": Row(client=True),
     "tune": Row(),
     "personalisation": Row(client=True),
+    "doctor": Row(),
     "controller": Row(client=True),
     "widgets": Row(client=True, samples=True, widgets=True),
-    "doctor": Row(),
     "": Row(imports_by_name=("__init__.py",)),  # workbench/__init__.py: the public names
     "cli": Row(samples=True),
 }
@@ -641,6 +641,29 @@ def test_import_module_has_its_own_name() -> None:
         if alias.name == "import_module" and alias.asname not in {None, alias.name}
     ]
     broken("import_module is imported under another name:", offenders)
+
+
+def test_no_subpackage_hides_a_name_of_its_package() -> None:
+    """Importing `workbench.runs.resume`, if it were a module, would replace the function."""
+    offenders = []
+    for file in PACKAGE.rglob("__init__.py"):
+        nodes = ast.parse(file.read_text(encoding="utf-8")).body
+        # A module that is loaded here already replaces nothing later.
+        loaded = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+        package = ".".join(dotted_module(file))
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom):
+                names = [each.asname or each.name for each in node.names]
+            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+                names = [node.name]
+            else:
+                continue
+            offenders += [
+                f"{file.relative_to(ROOT)}:{node.lineno} {name}"
+                for name in names
+                if is_module(f"{package}.{name}") and f"{package}.{name}" not in loaded
+            ]
+    broken("a name and a module of one package are the same:", offenders)
 
 
 def test_files_are_named_for_what_they_hold() -> None:

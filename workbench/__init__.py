@@ -143,7 +143,7 @@ class _Package(ModuleType):
 
     Some public functions share their name with the module that they live in. The import system
     binds a submodule to its package's attribute as soon as anything imports it; here it does not
-    for those names, so they mean the public function whatever was imported before. Such a module
+    for those names, so they mean the public function in any order of imports. Such a module
     is reached by `from workbench.runs import ...`.
     """
 

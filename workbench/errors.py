@@ -7,7 +7,7 @@
     ├── DataError              a dataset that cannot be loaded or does not fit its model
     ├── ArtifactsError         training artifacts that cannot be generated or read
     ├── EngineError            an engine that is unknown, not available, or failed
-    ├── RunError               a failed run; gives engine, step and log
+    ├── RunError               a failed run; names engine, step and log
     └── RunFolderError         a run folder that cannot be read or is in use
 
 A message says what is wrong, with which value, and what to do.
@@ -68,7 +68,7 @@ class EngineError(WorkbenchError):
 
 
 class RunError(WorkbenchError):
-    """A failed run; the message gives engine, step, cause and the path of the log."""
+    """A failed run; the message names engine, step, cause and the path of the log."""
 
 
 class RunFolderError(WorkbenchError):

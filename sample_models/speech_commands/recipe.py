@@ -37,7 +37,7 @@ PITCH = (25, 75)
 
 
 def spoken(text: str, voice: str, words_per_minute: int, pitch: int) -> tuple[np.ndarray, int]:
-    """What espeak-ng says: (samples,), int16, and samples per second.
+    """Speech by espeak-ng: (samples,), int16, and samples per second.
 
     Args:
         text: what to say.

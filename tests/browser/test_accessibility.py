@@ -21,8 +21,9 @@ ALONE = {
     "ComparisonView": "wb.ComparisonView()",
 }
 TASKS = {
-    "Artifacts": ("Verify gradients", "Device bundle", "Export cache"),
-    "Train": ("Tune kernels",),
+    "Model": ("Installation",),
+    "Artifacts": ("Verify gradients", "Device bundle", "Largest batch", "Export cache"),
+    "Train": ("Tune kernels", "Your own examples"),
 }
 TASK_CELL = """
 from workbench.controller.tasks.task import Table, TaskResult

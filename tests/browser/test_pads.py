@@ -10,12 +10,17 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.accessibility import violations
 from tests.browser.conftest import MakeNotebook
 from tests.browser.notebook import SLOW_MS
 from tests.personalisation.recorded import SYMBOLS, Drawing, drawings
 from tests.plain_onnxruntime.environment import plain_onnxruntime
 from workbench.data.strokes import rasterise
 
+APP_CELL = """
+import workbench as wb
+wb.Workbench("sketch-cnn", engines=["ondevice"], saves_notebook=False)
+"""
 SKETCH_CELL = f"""
 import workbench as wb
 pad = wb.SketchPad({list(SYMBOLS)})
@@ -56,47 +61,59 @@ def of_each(hand: int, count: int) -> list[Drawing]:
     ]
 
 
-def choose_class(page: Page, name: str) -> None:
-    page.get_by_role("radio", name=re.compile(f"^{name}")).check()
+def choose_class(pad: Locator, name: str) -> None:
+    pad.get_by_role("radio", name=re.compile(f"^{name}")).check()
 
 
 def test_five_drawings_of_three_symbols_are_trained_tried_and_exported(
     open_notebook: MakeNotebook, tmp_path: Path
 ) -> None:
-    """The exported model recognises a new drawing in the onnxruntime of today."""
-    notebook = open_notebook(SKETCH_CELL, "2 + 2")
+    """In the app. The exported model recognises a new drawing in the onnxruntime of today."""
+    notebook = open_notebook(APP_CELL, "2 + 2")
     notebook.run(0)
+    notebook.go_to("Train")
     page = notebook.page
-    area = page.get_by_role("application", name="Drawing", exact=True)
+    page.locator("summary", has_text="Your own examples").press("Enter")
+    pad = page.locator(".wb-own-examples .wb-pad")
+    area = pad.get_by_role("application", name="Drawing", exact=True)
+    classes = dict(zip(SYMBOLS, "ABC", strict=True))
     for drawing in of_each(hand=1, count=5):
-        choose_class(page, drawing.symbol)
+        choose_class(pad, classes[drawing.symbol])
         draw(page, area, drawing.strokes)
-        page.get_by_role("button", name=f"Add to {drawing.symbol}").click()
-    for symbol in SYMBOLS:
-        expect(page.get_by_role("button", name=f"drawing 5 of {symbol}")).to_be_visible()
-    page.get_by_role("button", name="Train", exact=True).click()
-    expect(page.get_by_role("button", name="Stop")).to_be_enabled()
+        pad.get_by_role("button", name=f"Add to {classes[drawing.symbol]}").click()
+    for name in classes.values():
+        expect(pad.get_by_role("button", name=f"drawing 5 of {name}")).to_be_visible()
+    pad.get_by_role("button", name="Train", exact=True).click()
+    expect(pad.get_by_role("button", name="Stop")).to_be_enabled()
     # The kernel is free for other cells while it trains.
     notebook.run(1)
     expect(notebook.output(1)).to_have_text("4")
-    results = page.get_by_role("region", name="Evaluation on held-out drawings")
+    results = pad.get_by_role("region", name="Evaluation on held-out drawings")
     expect(results).to_be_visible(timeout=SLOW_MS)
     before, after = results.get_by_role("figure").all()
     expect(before).to_contain_text("0 of 6 recognised")
     expect(after).to_contain_text("6 of 6 recognised")
-    expect(after.get_by_role("columnheader")).to_have_text(list(SYMBOLS))
-    expect(after.get_by_role("row", name="key 0 2 0", exact=True)).to_be_visible()
+    expect(after.get_by_role("columnheader")).to_have_text([*classes.values()])
+    expect(after.get_by_role("row", name="B 0 2 0", exact=True)).to_be_visible()
 
     new = of_each(hand=1, count=6)[5]
-    draw(page, page.get_by_role("application", name="Drawing to recognise"), new.strokes)
-    trial = page.get_by_role("region", name="Try it")
-    expect(trial.locator(".wb-verdict")).to_have_text(new.symbol)
+    draw(page, pad.get_by_role("application", name="Drawing to recognise"), new.strokes)
+    trial = pad.get_by_role("region", name="Try it")
+    expect(trial.locator(".wb-verdict")).to_have_text(classes[new.symbol])
     expect(trial.get_by_role("meter")).to_have_count(3)
-    expect(trial.get_by_text(re.compile(f"^Recognised as {new.symbol}"))).to_be_attached()
+    expect(trial.get_by_text(re.compile(f"^Recognised as {classes[new.symbol]}"))).to_be_attached()
     path = tmp_path / "symbols.onnx"
-    page.get_by_label("Export the model to").fill(str(path))
-    page.get_by_role("button", name="Export", exact=True).click()
-    expect(page.get_by_text(f"Exported to {path}")).to_be_visible()
+    pad.get_by_label("Export the model to").fill(str(path))
+    pad.get_by_role("button", name="Export", exact=True).click()
+    expect(pad.get_by_text(f"Exported to {path}")).to_be_visible()
+    assert not violations(page), "with a pad in the page"
+    # And once more from the run that this was.
+    notebook.go_to("Runs")
+    page.locator(".wb-run-row", has_text="sketch-cnn").click()
+    page.get_by_role("button", name="Personalise").click()
+    weights = page.locator(".wb-own-examples").get_by_label("Initial weights")
+    expect(weights).to_have_value(re.compile("-sketch-cnn-ondevice$"))
+    expect(weights).to_be_in_viewport()
     image = rasterise(new.strokes)[np.newaxis, np.newaxis]
     (logits,) = plain_onnxruntime().run(path, {"image": image}, tmp_path).values()
     assert logits[0].argmax() == 24 + SYMBOLS.index(new.symbol)

@@ -31,4 +31,4 @@ def test_it_is_one_json_document(workbench: Invoke) -> None:
 def test_an_engine_without_a_profiler_is_refused(workbench: Invoke) -> None:
     outcome = workbench("profile", "digits-mlp", "--engine", "pytorch-compile")
     assert outcome.status == 1
-    assert "only ortmodule, ondevice, pytorch can be profiled" in outcome.stderr
+    assert "only pytorch, ondevice, ortmodule can be profiled" in outcome.stderr

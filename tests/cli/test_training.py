@@ -19,7 +19,7 @@ from workbench.cli import training
 from workbench.cli.setting_options import OPTIONS
 from workbench.compare import NOT_COMPARED
 from workbench.display.number_format import significant
-from workbench.runs.resume.resuming import CHANGEABLE
+from workbench.runs.continuation.resuming import CHANGEABLE
 from workbench.settings.config import TrainingConfig
 from workbench.settings.lora import LoraOptions
 

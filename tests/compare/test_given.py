@@ -17,8 +17,9 @@ from workbench.compare.lockstep import QUIET_LIMIT_S, Lockstep, LockstepPlan, ma
 from workbench.compare.record import ComparisonRecord, SavedComparison, comparisons_folder
 from workbench.data import Dataset
 from workbench.errors import ConfigError, RunFolderError
+from workbench.files.json_file import write_json
 from workbench.machine.load import Load
-from workbench.run_folder.run_folder import home, write_json
+from workbench.run_folder.run_folder import home
 
 PROGRAM = import_module("workbench.compare")
 QUIET = Load(wall_s=5.0, other_s=0.25, cores=2)

@@ -76,7 +76,10 @@ def test_a_day_that_no_calendar_has_is_left_out(launched: float | None) -> None:
 
 
 def test_only_settings_that_differ_are_listed() -> None:
-    slow, fast = recorded("same", 0.5), recorded("same", 0.5, learning_rate=0.5, seed=7)
+    # What a tuning notes of itself is no setting.
+    tuning = {"variant": "default", "reason": "measured here"}
+    slow = recorded("same", 0.5, tuning=tuning)
+    fast = recorded("same", 0.5, learning_rate=0.5, seed=7)
     found = compare_runs([slow, fast]).differences()
     assert list(found.index) == ["learning_rate", "seed"]
     assert found.loc["seed"].tolist() == ["0", "7"]

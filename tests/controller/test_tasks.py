@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import os
 import threading
@@ -19,16 +20,24 @@ from workbench.child_process.cancellation import ended_if_cancelled
 from workbench.controller import Controller, Setup, task_runner
 from workbench.controller.code.page_code import code_for
 from workbench.controller.forms.setting_fields import SettingField
-from workbench.controller.task_runner import BUSY, NO_MODEL
+from workbench.controller.task_runner import BUSY
 from workbench.controller.tasks import (
     TASKS,
-    device_bundle,
     federated_app,
+    nominal_checkpoint,
     tuning,
     verification,
 )
-from workbench.controller.tasks.task import Inputs, Task, TaskResult, TaskState
+from workbench.controller.tasks.task import (
+    NO_ARTIFACTS,
+    NO_MODEL,
+    Inputs,
+    Task,
+    TaskResult,
+    TaskState,
+)
 from workbench.data import Dataset
+from workbench.doctor.diagnosis import Diagnosis, Finding
 from workbench.errors import EngineError
 from workbench.tune import Tuning
 from workbench.tuning_results.record import Entry, Environment, Measured, TuningRecord
@@ -292,28 +301,89 @@ def test_clients_are_not_tuned_and_only_they_make_an_app(page: Controller) -> No
     assert (page.tasks.state("tune").applies, page.tasks.state("app").applies) == (False, True)
 
 
-def test_a_bundle_is_of_the_artifacts_that_were_generated(
-    page: Controller, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "method", "typed", "taken"),
+    [
+        ("bundle", "bundle", {"rows": "2"}, {"data": "digits", "rows": 2}),
+        ("operators", "required_operators", {"path": "mine.config"}, {}),
+        (
+            "largest_batch",
+            "largest_batch",
+            {"memory_bytes": "2 MB", "evaluate": "no"},
+            {"memory_bytes": 2_000_000, "evaluate": False},
+        ),
+    ],
+)
+def test_some_tasks_are_of_the_artifacts_that_were_generated(
+    page: Controller,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    method: str,
+    typed: dict[str, str],
+    taken: dict[str, Any],
 ) -> None:
     calls: list[Any] = []
-    monkeypatch.setattr(
-        Artifacts, "bundle", lambda _, *args, **named: noting(calls)(*args, **named)
-    )
+    monkeypatch.setattr(Artifacts, method, lambda _, *args, **named: noting(calls)(*args, **named))
     choose(page)
-    assert page.tasks.state("bundle").refusal == device_bundle.FIRST
+    assert page.tasks.state(name).refusal == NO_ARTIFACTS
     artifacts = Artifacts(Path("nowhere"), {})
     page.tasks.show_prediction(SimpleNamespace(artifacts=artifacts))  # type: ignore[arg-type]
     page.tasks.show_prediction(None, "generating others")
-    assert page.tasks.state("bundle").refusal == ""
-    page.tasks.open("bundle", True)
-    page.tasks.type("bundle", "rows", "2")
-    by_page = given_by_page(page, "bundle", calls)
+    assert page.tasks.state(name).refusal == ""
+    page.tasks.open(name, True)
+    for field, text in typed.items():
+        page.tasks.type(name, field, text)
+    by_page = given_by_page(page, name, calls)
     data = wb.load_dataset("digits")
-    by_code = given_by_code(page, "bundle", calls, artifacts=artifacts, data=data)
-    assert by_page[1].pop("path") == by_code[0].pop()
-    assert by_page == by_code == ([], {"data": "digits", "rows": 2})
+    by_code = given_by_code(page, name, calls, artifacts=artifacts, data=data)
+    if name == "bundle":
+        assert by_page[1].pop("path") == by_code[0].pop()
+    assert by_page == by_code == ([], taken)
     page.tasks.show_prediction(None, problem="It cannot be trained.")
-    assert page.tasks.state("bundle").refusal == device_bundle.FIRST
+    assert page.tasks.state(name).refusal == NO_ARTIFACTS
+
+
+def test_a_nominal_checkpoint_is_generated_as_the_code_does(
+    page: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[Any] = []
+    monkeypatch.setattr(nominal_checkpoint, "generate_artifacts", noting(calls))
+    monkeypatch.setattr(wb, "generate_artifacts", noting(calls))
+    choose(page)
+    page.tasks.show_prediction(SimpleNamespace(artifacts=Artifacts(Path("a"), {})))  # type: ignore[arg-type]
+    page.typed.type("requires_grad", "*weight")
+    page.tasks.open("nominal", True)
+    page.tasks.type("nominal", "directory", "for-devices")
+    by_page = given_by_page(page, "nominal", calls)
+    model, data = wb.load_model("digits-mlp"), wb.load_dataset("digits")
+    assert by_page == given_by_code(page, "nominal", calls, model=model, data=data)
+    given = {"data": "digits", "directory": "for-devices", "requires_grad": ("*weight",)}
+    assert by_page == (["digits-mlp"], {**given, "nominal_checkpoint": True})
+
+
+def test_the_installation_is_checked_before_a_model_is_chosen(
+    page: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fine = Finding("Python", "ok", "3.12")
+    broken = Finding("torch", "failed", "not installed", "pip install torch")
+    # wb.doctor is the function. It is kept in wb once it was asked for, so it is replaced first.
+    monkeypatch.setattr(wb, "doctor", lambda: "checked")
+    package = importlib.import_module("workbench.doctor")
+    monkeypatch.setattr(package, "doctor", lambda: Diagnosis((fine, broken)))
+    page.tasks.open("doctor", True)
+    page.tasks.start("doctor")
+    result = done(page, "doctor").result
+    assert result is not None
+    assert not result.good
+    assert "fix first: torch" in result.sentences
+    [table] = result.tables
+    assert table.rows == (
+        ("torch", "FAILED", "not installed. To mend it: pip install torch"),
+        ("Python", "ok", "3.12"),
+    )
+    code = code_for(page.setup, "model", {})
+    assert code.startswith("import workbench as wb\n\nprint(wb.doctor())\n")
+    exec(code)
 
 
 def test_wrong_gradients_come_first_and_are_called_wrong(
@@ -437,10 +507,20 @@ def test_each_task_does_what_it_says(
     state = done(page, "bundle")
     assert state.result is not None, state.problem
     assert Artifacts.load(tmp_path / "device-bundle.zip").trainable
+    for name, said in (
+        ("largest_batch", "A batch of 65,536 rows fits into 500.0 MB"),
+        ("operators", "operators are needed"),
+        ("nominal", "nominal_checkpoint"),
+    ):
+        page.tasks.start(name)
+        state = done(page, name)
+        assert state.result is not None, state.problem
+        assert said in state.result.sentences
+    assert "ai.onnx;" in (tmp_path / "required_operators.config").read_text(encoding="utf-8")
     page.typed.set(threads=1)
     page.tasks.type("tune", "engines", "ondevice")
     page.tasks.start("tune")
-    until(lambda: "warming up" in page.tasks.state("tune").doing)
+    until(lambda: ": " in page.tasks.state("tune").doing)  # what, and its phase
     page.tasks.cancel("tune")
     assert done(page, "tune").problem == "Cancelled."
     page.typed.set(threads=None)

@@ -12,6 +12,11 @@ import workbench as wb
 from workbench.controller.engine_rows import engine_rows
 from workbench.data import Dataset
 from workbench.doctor.doctor import doctor
+from workbench.errors import ConfigError
+from workbench.profiling.__main__ import measured
+from workbench.profiling.profile import profile
+from workbench.profiling.request import ProfilingRequest
+from workbench.settings.config import make_config
 from workbench.settings.engines import engine_table, offered_engines
 from workbench.widgets.charts import Charts
 from workbench.widgets.compare.comparison_table import ComparisonTable
@@ -21,6 +26,7 @@ FILE = '''
 """The one file of an engine that is slower than the one it is made from."""
 
 from workbench.engines.fake import FakeEngine
+from workbench.run_folder.operator_timing import Timing
 from workbench.settings.engines import EngineInfo
 
 INFO = EngineInfo(
@@ -31,11 +37,17 @@ INFO = EngineInfo(
     dark_color="#ffcc88",
     dash=(9, 2),
     needs_module=False,
+    trains_artifacts=True,
+    profilers=("onnxruntime",),
 )
 
 
 class LabEngine(FakeEngine):
     """Trains like the engine for tests."""
+
+    def graph_timings(self, folder, windows):
+        self.closed = True
+        return [[Timing("forward", "Gemm", "", "lab", 1e6 + n)] for n, _ in enumerate(windows)]
 '''
 
 ENTRY = "[workbench.engines]\nlab = lab_engine:INFO\n"
@@ -89,3 +101,21 @@ def test_it_trains_and_is_drawn_and_compared(
     assert [row["cells"]["status"] for row in table.rows] == ["completed", "completed"]
     loss = comparison.plot().axes[0]
     assert "#aa5500" in {line.get_color() for line in loss.lines}
+
+
+@pytest.mark.usefixtures("_lab")
+def test_it_is_profiled_by_what_its_entry_says(digits: Dataset, tmp_path: Path) -> None:
+    """In this process, which the process of `wb.profile` does too."""
+    with pytest.raises(ConfigError, match="ortmodule, lab can be profiled"):
+        profile("digits-mlp", digits, "fake")
+    wb.load_model("digits-mlp").save(tmp_path / "model")
+    digits.save(tmp_path / "data")
+    config = make_config({"engine": "lab", "batch_size": 8})
+    built: list[str] = []
+    request = ProfilingRequest(tmp_path / "model", tmp_path / "data", config, 3, tmp_path)
+    answer = measured(request, built.append)
+    (time,) = answer.times
+    assert (time.op, time.provider, time.calls) == ("Gemm", "lab", 1)
+    assert 1e6 <= time.us < 1e6 + 3
+    # What the profile has closed takes no further steps.
+    assert built.count("building the fake") == 2

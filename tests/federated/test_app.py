@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("flwr", reason="flwr missing: pip install -e '.[federated]'")
+
 import workbench as wb
 from workbench.data import Dataset
 from workbench.errors import ConfigError, DataError, RunFolderError
@@ -21,8 +23,16 @@ WAIT_S = 120
 
 
 def test_the_written_project_trains_a_round_in_process(digits: Dataset, tmp_path: Path) -> None:
-    """As `flwr run` would, with two of three devices; a device refuses what does not fit."""
-    project = app(tmp_path / "project", "digits-mlp", clients=3, rounds=1, round_timeout_s=0.1)
+    """As `flwr run` would, with five of six devices, three of which send what cannot be used.
+
+    A device refuses what does not fit, too, and no row of its data leaves it: not in a reply, and
+    not in the text of an error.
+    """
+    project = app(tmp_path / "project", "digits-mlp", clients=6, rounds=1, round_timeout_s=0.1)
+    readme = (project / "README.md").read_text()
+    assert all(
+        each in readme for each in ("FLWR_TELEMETRY_ENABLED=0", "FLWR_DISABLE_UPDATE_CHECK=1")
+    )
     settings = tomllib.loads((project / "pyproject.toml").read_text())["tool"]["flwr"]["app"]
     assert settings["config"]["server-folder"] == str(project / "server")
     rows_of_server = np.load(project / "server" / "data" / "train-input-0.npy")
@@ -41,13 +51,27 @@ def test_the_written_project_trains_a_round_in_process(digits: Dataset, tmp_path
     assert "allow_pickle" in told["harmful"] or "Object arrays" in told["harmful"]
     assert "does not fit the model" in told["shape"]
     assert "of.another.version" in told["version"]
+    assert told["rows_sent"] == 0
+    with_a_row, with_a_label = told["failing"]
+    assert with_a_row.startswith("it failed with ValueError when it trained.")
+    assert "cannot use" not in with_a_row
+    assert with_a_label.startswith("it failed with ")
+    assert "424242" not in with_a_label
+    assert "cannot use" in done.stderr, "the device's own log has it"
     assert not told["torch"]
     run = wb.load_run(project / "server")
     federation: Any = run.federation
     assert run.status == "completed"
     assert not federation.simulated
     assert federation.rounds["clients"].tolist() == [2]
-    assert federation.clients["accuracy"].notna().all()
+    clients = federation.clients.set_index("client")
+    assert clients.loc[[0, 1], "accuracy"].notna().all()
+    left_out = clients["left_out"].to_dict()
+    assert left_out.keys() == set(range(5))
+    assert left_out[0] == left_out[1] == ""
+    assert "not finite" in left_out[2]
+    assert "of shape" in left_out[3]
+    assert left_out[4] == "it sent 'added.weight', which was not requested."
     assert len(run.evaluations) == 1
     with pytest.raises(RunFolderError, match="is not empty; give a new folder"):
         app(project, "digits-mlp")

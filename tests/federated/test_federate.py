@@ -8,8 +8,11 @@ import time
 from typing import Any
 
 import numpy as np
-import psutil
 import pytest
+
+pytest.importorskip("flwr", reason="flwr missing: pip install -e '.[federated]'")
+
+import psutil
 import torch
 
 import workbench as wb

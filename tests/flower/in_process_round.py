@@ -11,10 +11,11 @@ import itertools
 import json
 import pickle
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordDict
@@ -23,6 +24,11 @@ from flwr.supercore.run import Run
 from flwr.supercore.task_identity import TaskIdentity
 
 import workbench as wb
+from workbench.engines.ondevice import OnDeviceEngine
+from workbench.flower.client.client_messages import array_record, arrays_of
+from workbench.flower.client.simulated_app import packed, unpacked
+
+LABEL = 424242
 
 
 class Harmful:
@@ -38,6 +44,8 @@ class Direct(Grid):
     def __init__(self, app: Any, project: Path, clients: int) -> None:
         self._app, self._project, self._clients = app, project, clients
         self._ids = itertools.count(1)
+        self.sent: dict[int, bytes] = dict.fromkeys(range(clients), b"")
+        """All that each device sent, as Flower's bytes."""
 
     def set_run(self, run: Run) -> None:
         raise NotImplementedError
@@ -61,9 +69,9 @@ class Direct(Grid):
     def send_and_receive(
         self, messages: Iterable[Message], *, timeout: float | None = None
     ) -> list[Message]:
-        return [self.answer(message) for message in messages]
+        return [self.answer(message, hostile=True) for message in messages]
 
-    def answer(self, message: Message) -> Message:
+    def answer(self, message: Message, *, hostile: bool = False) -> Message:
         message.metadata.__dict__["_message_id"] = str(next(self._ids))
         client = message.metadata.dst_node_id - 100
         own: dict[str, Any] = {
@@ -72,7 +80,37 @@ class Direct(Grid):
             "client-number": client,
         }
         reply: Message = self._app(message, Context(1, 100 + client, own, RecordDict(), {}))
-        return reply
+        if reply.has_error():
+            self.sent[client] += str(reply.error.reason).encode()
+            return reply
+        sent = packed(reply.content).tobytes()
+        self.sent[client] += sent
+        content = unpacked(np.frombuffer(sent, np.uint8))
+        if hostile and client in HOSTILE and message.metadata.message_type == "train":
+            content["arrays"] = array_record(HOSTILE[client](arrays_of(content, "arrays")))
+        return Message(content, reply_to=message)
+
+
+Arrays = dict[str, np.ndarray]
+
+
+def not_finite(weights: Arrays) -> Arrays:
+    name, value = next(iter(weights.items()))
+    return {**weights, name: np.full_like(value, np.nan)}
+
+
+def other_shape(weights: Arrays) -> Arrays:
+    name, value = next(iter(weights.items()))
+    return {**weights, name: value[:-1].copy()}
+
+
+def other_version(weights: Arrays) -> Arrays:
+    """Of a model with one more layer."""
+    return {**weights, "added.weight": np.zeros(3, np.float32)}
+
+
+HOSTILE: dict[int, Callable[[Arrays], Arrays]] = {2: not_finite, 3: other_shape, 4: other_version}
+"""What devices make of the weights that they trained."""
 
 
 def main() -> None:
@@ -81,8 +119,8 @@ def main() -> None:
     client = import_module("federated_app.client_app").app
     server = import_module("federated_app.server_app").app
     TaskIdentity.run_id = TaskIdentity.node_id = TaskIdentity.task_id = 1
-    # One of three is not there.
-    grid = Direct(client, project, 2)
+    # One of six is not there.
+    grid = Direct(client, project, 5)
     context = Context(1, 1, {}, RecordDict(), {"server-folder": str(project / "server")})
     server(grid, context)
     weights = wb.load_run(project / "server").weights()
@@ -91,12 +129,42 @@ def main() -> None:
         "harmful": refused(grid, {**weights, name: Harmful()}),
         "shape": refused(grid, {**weights, name: np.zeros(3, np.float32)}),
         "version": refused(grid, {**weights, "of.another.version": np.zeros(3, np.float32)}),
+        "rows_sent": rows_sent(grid, project),
+        "failing": [failing(grid, weights), unusable_label(grid, project, weights)],
         "torch": "torch" in sys.modules,
     }
     print(json.dumps(result))
 
 
-def refused(grid: Direct, arrays: dict[str, Any]) -> str:
+def rows_sent(grid: Direct, project: Path) -> int:
+    """How many rows of its data are among what a device sent."""
+    found = 0
+    for client, sent in grid.sent.items():
+        assert sent, "it took part"
+        for split in ("train", "test"):
+            rows = np.load(project / "data" / str(client) / f"{split}-input-0.npy")
+            found += sum(row.tobytes() in sent for row in rows)
+    return found
+
+
+def failing(grid: Direct, weights: Arrays) -> str:
+    """What a device says of an error whose text has a row."""
+
+    def train_step(_: Any, batch: Any) -> float:
+        raise ValueError(f"cannot use {batch.inputs[0][0].tolist()}")
+
+    with patch.object(OnDeviceEngine, "train_step", train_step):
+        return refused(grid, weights)
+
+
+def unusable_label(grid: Direct, project: Path, weights: Arrays) -> str:
+    """What a device says where native code names the label that it cannot use."""
+    path = project / "data" / "0" / "train-target.npy"
+    np.save(path, np.full_like(np.load(path), LABEL))
+    return refused(grid, weights)
+
+
+def refused(grid: Direct, arrays: Mapping[str, Any]) -> str:
     """What a client says to these weights."""
     record = ArrayRecord({name: _array(value) for name, value in arrays.items()})
     content = RecordDict({"arrays": record, "config": ConfigRecord({"round": 1})})

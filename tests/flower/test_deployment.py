@@ -13,8 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
+
+pytest.importorskip("flwr", reason="flwr missing: pip install -e '.[federated]'")
+
+import psutil
 
 import workbench as wb
 from tests.flower.certificates import write_certificates, write_key_pair
@@ -47,6 +50,7 @@ class Deployment:
             **os.environ,
             "FLWR_HOME": str(home),
             "FLWR_TELEMETRY_ENABLED": "0",
+            "FLWR_DISABLE_UPDATE_CHECK": "1",
             "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
             # A proxy of the machine is not for addresses on it.
             "NO_PROXY": "127.0.0.1",

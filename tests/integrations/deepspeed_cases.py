@@ -151,10 +151,16 @@ def resumed(stage: int, folder: Path) -> dict[str, Any]:
 def in_bfloat16() -> dict[str, Any]:
     """Autocast by DeepSpeed's configuration, for the plain module and for ORTModule."""
     autocast = {"enabled": True, "dtype": "bfloat16"}
-    expected, module = network(), ORTModule(network())
+    expected, module, float32 = network(), ORTModule(network()), network()
     for each in (expected, module):
         train(engine_of(each, {"stage": 1}, torch_autocast=autocast))
-    return told(module, expected)
+    train(engine_of(float32, {"stage": 1}))
+    apart = [(flat(each) - flat(expected)).square().mean().sqrt() for each in (module, float32)]
+    return {
+        **told(module, expected),
+        "apart": apart[0].item(),
+        "float32_apart": apart[1].item(),
+    }
 
 
 def refused() -> str:

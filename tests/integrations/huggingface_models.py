@@ -11,8 +11,6 @@ import torch
 import transformers
 from torch import nn
 
-from workbench import ORTModule
-
 STEPS = 4
 BATCH = 8
 LENGTH = 12
@@ -34,6 +32,9 @@ SOME_UNLABELLED = [
 """The same rows, some of whose classes do not count."""
 TEXT = [{**row, "labels": row["input_ids"]} for row in LABELLED]
 """Rows of token ids, each of which is to be predicted from those before."""
+
+TRANSLATED = [{**row, "labels": (row["input_ids"][::-1] + 1) % 100} for row in LABELLED]
+"""Rows of token ids, and of those that they are translated to."""
 
 CLASSIFIER: Mapping[str, Any] = {
     "vocab_size": 100,
@@ -79,6 +80,23 @@ def language_model() -> Any:
     return transformers.GPT2LMHeadModel(config)
 
 
+def translator() -> Any:
+    torch.manual_seed(0)
+    config = transformers.T5Config(
+        vocab_size=100,
+        d_model=32,
+        d_kv=16,
+        d_ff=64,
+        num_layers=1,
+        num_heads=2,
+        dropout_rate=0.0,
+        decoder_start_token_id=0,
+        pad_token_id=0,
+        use_cache=False,
+    )
+    return transformers.T5ForConditionalGeneration(config)
+
+
 def with_adapters() -> Any:
     """The classifier, of which low-rank adapters and the head train."""
     from peft import LoraConfig, get_peft_model
@@ -92,9 +110,15 @@ def with_adapters() -> Any:
 
 
 def trainer(
-    kind: Any, model: nn.Module, folder: Path, rows: Any = LABELLED, **settings: Any
-) -> transformers.Trainer:
-    arguments = transformers.TrainingArguments(
+    kind: Any,
+    model: nn.Module,
+    folder: Path,
+    rows: Any = LABELLED,
+    arguments: Any = transformers.TrainingArguments,
+    **settings: Any,
+) -> Any:
+    """A Trainer of `kind` that takes a few steps."""
+    given = arguments(
         **{
             "output_dir": str(folder),
             "max_steps": STEPS,
@@ -112,24 +136,4 @@ def trainer(
             **settings,
         }
     )
-    made: transformers.Trainer = kind(
-        model=model, args=arguments, train_dataset=rows, eval_dataset=rows[:BATCH]
-    )
-    return made
-
-
-def weights(module: nn.Module) -> Mapping[str, torch.Tensor]:
-    found: Mapping[str, torch.Tensor] = plain(module).state_dict()
-    return found
-
-
-def plain(module: nn.Module) -> nn.Module:
-    return module.wrapped if isinstance(module, ORTModule) else module
-
-
-def difference(one: nn.Module, other: nn.Module) -> float:
-    """The largest difference of two modules' parameters and buffers."""
-    expected = weights(other)
-    found = weights(one)
-    assert found.keys() == expected.keys()
-    return max((found[name] - expected[name]).abs().max().item() for name in expected)
+    return kind(model=model, args=given, train_dataset=rows, eval_dataset=rows[:BATCH])

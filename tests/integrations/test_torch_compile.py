@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from tests.fork_server import forked
+from tests.integrations.needed_packages import needs
 
 PROGRAM = """
 import sys
@@ -22,6 +23,7 @@ except ConfigError as error:
 """
 
 
+@needs("trainer")
 def test_torch_compile_is_refused(tmp_path: Path) -> None:
     done = subprocess.run(
         forked("-c", PROGRAM, str(tmp_path)), capture_output=True, text=True, check=False

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from safetensors.numpy import save_file
 
 from sample_models.sketch_cnn.symbols import SYMBOLS, drawn
 from tests.personalisation.recorded import Drawing, drawings, drawn_examples
@@ -67,6 +68,7 @@ def test_what_was_prepared_is_taken_from_the_cache(personal: Personalisation) ->
     assert statistics is not None
     assert statistics.graphs[0].cache_s is not None
     assert not prepare("image", lora={"rank": 4})
+    assert not prepare("image", base="a-run")
     assert not prepare("text", engine="pytorch")
 
 
@@ -157,6 +159,25 @@ def test_other_parameters_are_trained_on_request(
     assert made.after.accuracy == 1
     assert made.export(tmp_path / "mine.onnx").stat().st_size > 1000
     made.close()
+
+
+@pytest.mark.sweep
+def test_other_weights_are_begun_and_compared_with(examples: Examples, tmp_path: Path) -> None:
+    """With a head of zeros every class is as probable as another, before a single step."""
+    weights = load_model("sketch-cnn", weights="base").weights()
+    head = {name for name in weights if name.startswith("output")}
+    assert head
+    path = tmp_path / "headless.safetensors"
+    save_file({n: each * (n not in head) for n, each in weights.items()}, path)
+    made = personalise(examples, threads=1, steps=1, base=path)
+    try:
+        before = made.wait(300).before
+        assert before is not None
+        for each in before.predictions.values():
+            assert each.probability == pytest.approx(1 / len(before.predicted_classes))
+        assert made.run.spec["base"]["file"] == str(path)
+    finally:
+        made.close()
 
 
 @pytest.mark.fault

@@ -18,12 +18,15 @@ import torch
 
 import workbench as wb
 from tests.answers import ROOT
+from tests.controller.recording_view import PATIENCE_S, RecordingView
 from tests.processes import gone, until
 from tests.ranks.networks import FailsOnRank1, large, sum_of_rows
+from workbench.controller import Controller, Setup
 from workbench.errors import ConfigError, RunError
 from workbench.run_folder.control import grant
 from workbench.runs import Run, prepare
 from workbench.runs.launch import launch
+from workbench.runs.record.reader import NewPoints
 
 STEPS = 20
 SETTINGS: dict[str, Any] = {
@@ -94,9 +97,18 @@ def test_a_rank_that_dies_ends_the_run_with_its_reason(uninterrupted: Run, kille
     until(lambda: run.progress.done_steps == 7)
     ranks = ranks_of(run)
     assert len(ranks) == 2
+    page = Watching()
+    controller = Controller(page, Setup(engines=["pytorch"]))
+    controller.show(run)
+    until(lambda: page.steps.get("pytorch") == [1, 2, 3, 4, 5, 6, 7])
     os.kill(ranks[str(killed)].pid, signal.SIGKILL)
     with pytest.raises(RunError, match=rf"Rank {killed} was killed by SIGKILL"):
         run.wait(60)
+    assert controller.wait(PATIENCE_S)
+    controller.close()
+    assert f"Rank {killed} was killed by SIGKILL" in controller.state.message
+    assert controller.state.level == "error"
+    assert page.ranks == {2}, "a line for the memory of each"
     for each in ranks.values():
         until(gone(each.pid))
     assert run.status == "failed"
@@ -121,6 +133,18 @@ def test_an_exception_of_a_rank_that_follows_ends_the_run_with_its_reason() -> N
     assert run.summary is not None
     assert "raise IndexError" in run.summary["error"]["traceback"]
     assert 0 < len(run.history) < STEPS
+
+
+class Watching(RecordingView):
+    """What the page is told of a run, and of how many ranks it has the memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ranks: set[int] = set()
+
+    def add_points(self, engine: str, points: NewPoints) -> None:
+        super().add_points(engine, points)
+        self.ranks |= {len(points.rank_rss_bytes)} if len(points.step) else set()
 
 
 def ranks_of(run: Run) -> dict[str, psutil.Process]:

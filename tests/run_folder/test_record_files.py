@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from workbench.errors import RunFolderError
+from workbench.files.json_file import write_json
 from workbench.run_folder.control import (
     ControlReader,
     create_control,
@@ -20,7 +21,7 @@ from workbench.run_folder.control import (
     request_state,
 )
 from workbench.run_folder.events import EventReader, EventWriter
-from workbench.run_folder.run_folder import FORMAT_VERSION, RunFolder, home, time_stamp, write_json
+from workbench.run_folder.run_folder import FORMAT_VERSION, RunFolder, home, time_stamp
 from workbench.settings.config import TrainingConfig
 
 

@@ -7,13 +7,7 @@ import pytest
 
 from workbench.errors import RunFolderError
 from workbench.run_folder import run_folder
-from workbench.run_folder.run_folder import (
-    FORMAT_VERSION,
-    RunFolder,
-    folder_name,
-    is_id,
-    write_json,
-)
+from workbench.run_folder.run_folder import FORMAT_VERSION, RunFolder, folder_name, is_id
 from workbench.settings.config import TrainingConfig
 
 
@@ -36,16 +30,6 @@ def test_a_spec_that_is_no_spec_is_refused(tmp_path: Path, content: str) -> None
 def test_a_folder_without_spec_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="not a run folder"):
         RunFolder(tmp_path).read_spec()
-
-
-@pytest.mark.fault
-def test_json_that_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    write_json(path, {"a": 1})
-    with pytest.raises(ValueError, match="Out of range float"):
-        write_json(path, {"a": float("nan")})
-    assert json.loads(path.read_text()) == {"a": 1}
-    assert list(tmp_path.iterdir()) == [path]
 
 
 SPEC = {"config": TrainingConfig().model_dump(), "model": "m", "dataset": "d", "samples": 3}

@@ -7,7 +7,12 @@ import pytest
 
 from tests.runs.recorded import model
 from workbench.errors import ConfigError, ModelError
-from workbench.runs.resume.base_checkpoint import SHOWN, BaseCheckpoint, is_weights_file, with_base
+from workbench.runs.continuation.base_checkpoint import (
+    SHOWN,
+    BaseCheckpoint,
+    is_weights_file,
+    with_base,
+)
 
 BIAS = np.full(10, 7.0, np.float32)
 WEIGHT = np.full((64, 10), 3.0, np.float32)

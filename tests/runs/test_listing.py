@@ -15,8 +15,8 @@ from tests.runs.recorded import changed, recorded
 from tests.runs.written import append, steps, write_run
 from workbench.data import Dataset
 from workbench.errors import RunFolderError
+from workbench.files.json_file import LARGEST_BYTES
 from workbench.run_folder.events import EventWriter
-from workbench.run_folder.records import LARGEST_RECORD_BYTES
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run, load_run, mean_samples_per_s
 from workbench.runs.listing import RunIndex, index, read_row, step_scan
@@ -254,7 +254,7 @@ UNREADABLE: dict[str, tuple[str, Callable[[Path], object], str]] = {
     ),
     "a huge file": (
         "summary.json",
-        lambda path: os.truncate(path, LARGEST_RECORD_BYTES + 1),
+        lambda path: os.truncate(path, LARGEST_BYTES + 1),
         "is larger than 64 MiB",
     ),
 }

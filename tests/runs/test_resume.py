@@ -25,7 +25,7 @@ from workbench.models import Model
 from workbench.run_folder.checkpoint import read_progress
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run, load_run, resume, runs, train
-from workbench.runs.resume.replaced_model import replace_model
+from workbench.runs.continuation.replaced_model import replace_model
 
 STEPS = 40
 SETTINGS: dict[str, Any] = {

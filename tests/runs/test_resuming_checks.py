@@ -23,8 +23,8 @@ from workbench.run_folder.events import EventReader
 from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.training_progress import TrainingProgress
 from workbench.runs import Run, load_run, resume
-from workbench.runs.resume.replaced_model import replace_model, restore_model
-from workbench.runs.resume.resuming import (
+from workbench.runs.continuation.replaced_model import replace_model, restore_model
+from workbench.runs.continuation.resuming import (
     CHANGEABLE,
     _changed,
     _check_code,
@@ -39,7 +39,7 @@ from workbench.runs.resume.resuming import (
 )
 from workbench.settings.config import make_config
 
-PROGRAM = import_module("workbench.runs.resume.resuming")
+PROGRAM = import_module("workbench.runs.continuation.resuming")
 
 
 def checkpoint(folder: RunFolder, step: int, engine: str = "ondevice") -> Path:

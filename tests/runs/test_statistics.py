@@ -15,15 +15,15 @@ from tests.straight_through import Quantized
 from workbench.compare import MARK, Comparison, load_comparison
 from workbench.data import Dataset
 from workbench.errors import RunError
+from workbench.files.json_file import write_json
 from workbench.load import load_model
-from workbench.run_folder.run_folder import write_json
 from workbench.run_folder.statistics import ByPyTorch, Statistics
 from workbench.runs import Run, load_run, train
 
 STEPS = 12
 
-NATIVE_KERNELS = {"pytorch_kernels": False}
-"""Whether PyTorch's kernels were built here makes no difference then."""
+NATIVE_KERNELS = {"pytorch_kernels": False, "device_kernels": False}
+"""Whether the extensions were built here makes no difference then."""
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,9 @@ import workbench as wb
 from tests.runs.recorded import STEPS, changed, recorded, with_value
 from workbench.data import Dataset
 from workbench.errors import RunError, RunFolderError
+from workbench.files.json_file import write_json
 from workbench.run_folder.events import parse_event
-from workbench.run_folder.run_folder import RunFolder, write_json
+from workbench.run_folder.run_folder import RunFolder
 
 BROKEN_TEXTS = {
     "empty": b"",

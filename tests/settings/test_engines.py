@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from workbench.errors import ConfigError, EngineError
+from workbench.extensions.native_extension import EXTENSIONS
 from workbench.settings.config import make_config
 from workbench.settings.engines import (
     BUILT_IN,
@@ -17,6 +18,8 @@ from workbench.settings.engines import (
     offered_engines,
     registration_problems,
 )
+from workbench.settings.kernel_variants import VARIANTS
+from workbench.settings.operator_kernels import FAMILIES
 
 ENTRY = {
     "name": "lab",
@@ -75,6 +78,18 @@ def test_only_names_of_the_table_are_settings(engine: Any) -> None:
 def test_a_field_of_the_wrong_form_is_refused(field: str, value: str) -> None:
     with pytest.raises(EngineError, match=f"EngineInfo: {field}='{value}': give "):
         EngineInfo(**{**ENTRY, field: value})
+
+
+@pytest.mark.parametrize("value", [("vtune",), "pytorch", None])
+def test_a_profiler_that_is_none_is_refused(value: Any) -> None:
+    with pytest.raises(EngineError, match="give a tuple of 'onnxruntime' and 'pytorch'"):
+        EngineInfo(**{**ENTRY, "profilers": value})
+
+
+def test_what_can_be_tuned_are_built_in_engines_with_kernels_of_their_own() -> None:
+    assert VARIANTS.keys() == FAMILIES.keys() < {info.name for info in BUILT_IN}
+    needed = {each.extension for of in VARIANTS.values() for each in of.values()} - {None}
+    assert needed == set(EXTENSIONS)
 
 
 @pytest.mark.parametrize(

@@ -39,14 +39,22 @@ def test_without_own_kernels_a_choice_leaves_the_others_to_onnxruntime() -> None
 
 
 def test_what_whole_settings_say() -> None:
-    of_all, without = (usual_libraries("ortmodule", kernels) for kernels in ("all", "off"))
+    of_all, own = (usual_libraries("ortmodule", kernels) for kernels in ("all", "off"))
     assert of_all["linear"] == of_all["gelu"] == "pytorch"
-    assert (without["linear"], without["gelu"]) == ("onnxruntime", "standard")
+    assert (own["linear"], own["gelu"]) == ("onnxruntime", "workbench")
+    assert usual_libraries("ortmodule", "dropout") == own
+    without = usual_libraries("ortmodule", "off", device_kernels=False)
+    assert set(without.values()) == {"onnxruntime", "standard"}
+    some = usual_libraries("ortmodule", "all", device_kernels=False)
+    # Those that run on PyTorch's threads stay.
+    assert {family for family in some if some[family] == "workbench"} == {"max_pool", "embedding"}
+    assert some["silu"] == "onnxruntime"
     left_out = usual_libraries("ortmodule", "no_linear")
     assert {family for family in of_all if of_all[family] != left_out[family]} == {
         *("linear", "attention")
     }
-    assert usual_libraries("ortmodule", "no_products")["convolution"] == "onnxruntime"
+    assert left_out["attention"] == "workbench"
+    assert usual_libraries("ortmodule", "no_products")["convolution"] == "workbench"
     assert usual_libraries("ortmodule", "auto") == of_all
 
 
@@ -57,8 +65,12 @@ def test_every_family_is_known_wherever_families_are_named() -> None:
             assert set(libraries) <= set(LIBRARIES)
             assert len(libraries) > 1
         standard = {family for family, libraries in families.items() if "standard" in libraries}
-        assert standard == {family for family, _ in _WRITERS.values()}
-    assert {family for family, _ in (*_WHOLE, *_FOUND.values())} == set(FAMILIES["ondevice"])
+        # Of softmax only the gradient of its logarithm; a power of 1 is of no family.
+        assert standard == {family for family, _ in _WRITERS.values()} - {"softmax", ""}
+    own = {family for family, _ in (*_WHOLE, *_FOUND.values())}
+    assert own == set(FAMILIES["ondevice"])
+    for families in FAMILIES.values():
+        assert own == {family for family, known in families.items() if "workbench" in known}
 
 
 @pytest.mark.fault

@@ -117,7 +117,7 @@ def test_the_default_may_be_the_choice(model: Model, digits: Dataset) -> None:
 def test_nothing_kept_changes_nothing(model: Model, digits: Dataset) -> None:
     config = config_of(model, digits)
     assert config.tuning == "kept"
-    assert "`workbench tune` does" in tuning_state(config).reason
+    assert "run `workbench tune`" in tuning_state(config).reason
 
 
 def test_off_uses_nothing(model: Model, digits: Dataset) -> None:

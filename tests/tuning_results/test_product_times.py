@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from workbench.data import Dataset
 from workbench.doctor.kernels import tuning_finding
+from workbench.models import Model
 from workbench.runs import prepare
 from workbench.settings.config import TrainingConfig
 from workbench.settings.kernel_variants import TunedKernels
+from workbench.tuning_results import choose
+from workbench.tuning_results.choose import with_faster_products
 from workbench.tuning_results.kept import this_environment
 from workbench.tuning_results.product_times import (
     ProductTimes,
@@ -34,15 +38,29 @@ def times(ratio: float) -> ProductTimes:
     )
 
 
+def build(monkeypatch: pytest.MonkeyPatch, *, own: bool) -> None:
+    """Let the workbench's own kernels be built, or not."""
+    found = frozenset({"device_kernels"} if own else ())
+    monkeypatch.setattr(choose, "usable_extensions", lambda: found)
+
+
 def config_of(data: Dataset, model: str = "digits-mlp", **settings: Any) -> TrainingConfig:
     return prepare(model, data, {"engine": "ortmodule", "threads": 1, **settings})[2]
 
 
-def test_a_run_takes_the_faster_products(digits: Dataset) -> None:
+@pytest.mark.parametrize("own", [True, False])
+def test_a_run_takes_the_faster_products(
+    own: bool, digits: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the workbench's own kernels with them, where they are built."""
+    build(monkeypatch, own=own)
     assert config_of(digits).ortmodule.pytorch_kernels == "auto"
     keep_product_times(times(0.5))
     config = config_of(digits)
-    assert config.ortmodule.pytorch_kernels == "no_linear"
+    assert config.ortmodule.pytorch_kernels == ("dropout" if own else "no_linear")
+    assert config.ortmodule.threads is None
+    without = config_of(digits, ortmodule={"device_kernels": False}).ortmodule
+    assert without.pytorch_kernels == "no_linear"
     assert isinstance(config.tuning, TunedKernels)
     assert config.tuning.reason == (
         "ONNX Runtime's products took 5.0 ms, PyTorch's 10.0 ms, measured on this processor"
@@ -54,6 +72,24 @@ def test_a_run_takes_the_faster_products(digits: Dataset) -> None:
     for ratio in (0.9, 2.0):
         keep_product_times(times(ratio))
         assert config_of(digits).ortmodule.pytorch_kernels == "auto"
+
+
+def test_with_our_own_kernels_one_convolution_makes_no_difference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As that which cuts pictures into patches; a learnt token of three axes is none."""
+    keep_product_times(times(0.5))
+    config = TrainingConfig(engine="ortmodule", threads=1)
+    shapes = {"patches": (64, 3, 4, 4), "token": (1, 1, 64), "head": (10, 64)}
+    for own, more, kernels in (
+        (True, {}, "dropout"),
+        (False, {}, "auto"),
+        (True, {"second": (64, 64, 3, 3)}, "auto"),
+    ):
+        build(monkeypatch, own=own)
+        model = SimpleNamespace(parameter_shapes={**shapes, **more})
+        chosen = with_faster_products(config, cast(Model, model))
+        assert chosen.ortmodule.pytorch_kernels == kernels
 
 
 def test_what_was_set_stays_and_convolutions_are_pytorchs(

@@ -343,7 +343,25 @@ def test_the_code_of_the_page_gives_equal_losses(make_page: MakePage) -> None:
     assert names["run"].history["loss"].to_numpy(np.float32).tolist() == shown.tolist()
     page.set(comparison_steps=20)
     exec(page.code.code["compare"], names)
-    assert names["comparison"].table().loc["fake", "status"] == "completed"
+    made = names["comparison"]
+    assert made.table().loc["fake", "status"] == "completed"
+    page.recorded.look("")
+    [option] = page.recorded.options
+    assert (option["value"], option["detail"]) == (made.id, "fake on digits-mlp")
+    page.recorded.value = made.id
+    assert page.comparison.comparison is not None
+    exec(page.code.code["compare"], names)
+    assert names["comparison"] is not made
+    assert names["comparison"].id == made.id
+    page.recorded.value = "gone"
+    assert "No comparison 'gone'" in page.recorded.description
+    page._compare_runs([names["run"], *made.runs.values()])
+    exec(page.code.code["compare"], names)
+    assert [run.id for run in names["comparison"].runs.values()] == [
+        *(names["run"].id, made.runs["fake"].id)
+    ]
+    page.set(comparison_steps=30)
+    assert "wb.compare(" in page.code.code["compare"], "what is set up is what is done next"
 
 
 def test_a_run_restores_the_page(make_page: MakePage) -> None:

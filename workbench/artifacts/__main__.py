@@ -10,7 +10,7 @@ from workbench.artifacts.build import build
 from workbench.artifacts.request import ArtifactsRequest
 from workbench.child_process.child import serve
 from workbench.export_cache.code_used import CodeRecorder, CodeUsed
-from workbench.run_folder.run_folder import write_json
+from workbench.files.json_file import write_json
 
 
 def generate(report: Callable[[str], None]) -> None:

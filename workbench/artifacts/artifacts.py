@@ -150,9 +150,9 @@ def open_bundle(path: Path | str, directory: Path | str | None = None) -> Artifa
             removed when it was not used for 30 days.
 
     Raises:
-        ArtifactsError: it is no bundle, truncated, changed, from a newer version, or has entries
-            that would be written outside of the folder, twice, or unpack to far more than the zip.
-            Nothing is left in `directory` then.
+        ArtifactsError: it is not a bundle, or is truncated, changed, from a newer version, or has
+            entries that would be written outside of the folder, twice, or unpack to far more than
+            the zip. Nothing is left in `directory` then.
     """
     from workbench.artifacts.bundle import unpack_bundle
 

@@ -23,6 +23,7 @@ from workbench.artifacts.manifest_record import (
 from workbench.artifacts.provenance import provenance_of, write_provenance
 from workbench.artifacts.request import ArtifactsRequest
 from workbench.artifacts.trainable_graph import TrainableGraph, trainable_graph
+from workbench.files.json_file import write_json
 from workbench.losses.loss_outputs import outputs_read, with_outputs_named
 from workbench.models import Model, load_saved
 from workbench.onnx_io.graph_metadata import uses_running_statistics
@@ -33,7 +34,6 @@ from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
 from workbench.ort.losses.losses import append_losses
 from workbench.ort.ondevice.checkpoint import write_nominal_checkpoint
 from workbench.ort.ondevice.optimizers import gradient_weight_decay, make_optimizer_model
-from workbench.run_folder.run_folder import write_json
 from workbench.settings.operator_kernels import libraries_of
 from workbench.trainable import Report as RewriteReport
 from workbench.trainable import seeded_draws, without_randomness

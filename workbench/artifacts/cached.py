@@ -16,9 +16,9 @@ from workbench.errors import ArtifactsError
 from workbench.export_cache.cache import ExportCache
 from workbench.export_cache.code_used import CodeUsed
 from workbench.export_cache.key import export_key
+from workbench.files.json_file import read_json
 from workbench.models.sources.factory import FactorySource
 from workbench.models.sources.memory import MemorySource
-from workbench.run_folder.records import read_json
 
 Report = Callable[[str], None]
 
@@ -35,7 +35,7 @@ def fill(request: ArtifactsRequest, report: Report, environment: Mapping[str, st
         Seconds to read it from the cache; None if it was generated.
 
     Raises:
-        WorkbenchError: whatever the child raises.
+        WorkbenchError: the error of the child process.
     """
 
     def tell(sentence: str) -> None:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from workbench.child_process.child import run_child, serve
 from workbench.errors import ArtifactsError
+from workbench.files.json_file import write_json
 from workbench.onnx_io.tensor_data import tensor_bytes
 from workbench.ort.ondevice.checkpoint import write_checkpoint
-from workbench.run_folder.run_folder import write_json
 
 if TYPE_CHECKING:
     import onnx

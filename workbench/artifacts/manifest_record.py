@@ -10,7 +10,8 @@ from pydantic import BaseModel
 from workbench.errors import ArtifactsError, RunFolderError
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import is_file
-from workbench.run_folder.records import check_record, read_json
+from workbench.files.json_file import read_json
+from workbench.run_folder.records import check_record
 
 FORMAT_VERSION = 1
 """Version of the folder's layout, written to manifest.json. Newer versions are rejected."""

@@ -17,7 +17,8 @@ from workbench.errors import ArtifactsError, RunFolderError
 from workbench.export.exported_graph import LAYER
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import is_file
-from workbench.run_folder.records import check_record, read_json
+from workbench.files.json_file import read_json
+from workbench.run_folder.records import check_record
 
 if TYPE_CHECKING:
     import onnx

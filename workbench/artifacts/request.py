@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from workbench.files.json_file import write_json
 from workbench.losses.loss import Loss, losses_from_json, losses_to_json
 from workbench.models import TensorSpec
-from workbench.run_folder.run_folder import write_json
 from workbench.settings.lora import LoraOptions
 
 

@@ -9,7 +9,7 @@ from workbench.cli.output import print_json, say, stderr
 def clean_cache(json: opt.JsonOption = False) -> None:
     """Remove the exports that earlier runs left in the user's cache."""
     from workbench.export_cache.cache import ExportCache
-    from workbench.export_cache.place import VARIABLE
+    from workbench.files.user_cache import VARIABLE
 
     cache = ExportCache.of_user(lambda sentence: stderr.print(sentence, markup=False))
     removed_bytes = 0 if cache is None else cache.clear()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _WITHOUT = {
     "torch_interop": "ORTModule will not use PyTorch's kernels.",
-    "device_kernels": "Training on device will not use the workbench's own kernels.",
+    "device_kernels": "Training on device and ORTModule will not use the workbench's own kernels.",
 }
 
 
@@ -39,7 +39,7 @@ def build_extensions(
     ] = False,
     json: opt.JsonOption = False,
 ) -> None:
-    """Compile the kernels for training on device, and PyTorch's kernels for ORTModule.
+    """Compile the workbench's own kernels, and PyTorch's kernels for ORTModule.
 
     This takes about a minute. They are stored in the user's cache. Training works without them,
     but is slower. Then the matrix products of PyTorch and of ONNX Runtime are timed on this
@@ -109,7 +109,7 @@ def _time_products(
 
 @contextmanager
 def _errors_printed(progress: Progress, consequence: str, if_possible: bool) -> Iterator[None]:
-    """Print an EngineError and what follows from it `if_possible`, instead of raising it."""
+    """Print an EngineError and its consequence if `if_possible`, instead of raising it."""
     from workbench.errors import EngineError
 
     try:

@@ -125,7 +125,7 @@ def artifacts(
 def show_artifacts(
     made: Artifacts, required: RequiredOperators, bundle: Path | None, json: bool
 ) -> None:
-    """Print where artifacts lie and what it takes to train with them."""
+    """Print the path of artifacts and the resources for training with them."""
     paths = {
         "directory": made.directory,
         "training_model": made.training_model,

@@ -103,7 +103,7 @@ OPTIONS: dict[str, tuple[Any, str]] = {
         "Before starting, wait until the machine has been idle for this many seconds.",
     ),
 }
-"""Type and help of each, in the order of `--help`. They stand here, and not in the model of
+"""Type and help of each, in the order of `--help`. They are here, and not in the model of
 settings alone, as a command that needs no settings starts twice as fast without pydantic; a test
 compares both."""
 

@@ -104,7 +104,7 @@ def compare(
 
 
 def _check_arguments(engines: list[str], quiet_s: Any, settings: dict[str, Any]) -> None:
-    """Raise a ConfigError that names all that a comparison cannot be asked for."""
+    """Raise a ConfigError that names all invalid arguments of a comparison."""
     if "detached" in settings:
         raise ConfigError(
             [

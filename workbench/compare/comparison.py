@@ -26,6 +26,7 @@ from workbench.progress import ProgressBar
 from workbench.runs import Progress, Run, Status
 from workbench.runs.deadline import Deadline
 from workbench.runs.record.activity import ENDED
+from workbench.settings.engines import REFERENCE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +69,7 @@ class Comparison:
     @property
     def reference(self) -> str:
         """The engine that the others are compared with: `pytorch` if present, else the first."""
-        return "pytorch" if "pytorch" in self.engines else self.engines[0]
+        return REFERENCE if REFERENCE in self.engines else self.engines[0]
 
     @property
     def status(self) -> Status:

@@ -17,8 +17,11 @@ GROUPS = ("machine", "versions")
 
 
 def settings_of(run: Run) -> dict[str, Any]:
-    """Everything that could explain a difference: settings, model, dataset, machine, versions."""
-    found = dict(_flat(run.config.model_dump()))
+    """Everything that could explain a difference: settings, model, dataset, machine, versions.
+
+    What a tuning chose stands in the settings that it changed; the rest of its note is no setting.
+    """
+    found = dict(_flat(run.config.model_dump(exclude={"tuning"})))
     for name in RECORDED:
         found[name] = run.spec.get(name)
     for group in GROUPS:

@@ -9,9 +9,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from workbench.compare.lockstep import LockstepPlan
 from workbench.files.disk import disk_errors
+from workbench.files.json_file import read_json, write_json
 from workbench.machine.load import Load
-from workbench.run_folder.records import check_record, read_json
-from workbench.run_folder.run_folder import home, is_id, make_folder, time_stamp, write_json
+from workbench.run_folder.records import check_record
+from workbench.run_folder.run_folder import home, is_id, make_folder, time_stamp
 from workbench.settings.engines import EngineName
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 LINE = 88
-"""A call that is longer stands on several lines."""
+"""Largest width of a call on one line."""
 
 
 def call_text(
@@ -15,7 +15,7 @@ def call_text(
     """A call, on several lines where it is long.
 
     Args:
-        function: what is called.
+        function: the called function.
         given: positional arguments, as source.
         settings: keyword arguments, as values.
         indent: columns before it.

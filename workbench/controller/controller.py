@@ -30,18 +30,18 @@ from workbench.runs import Run, load_run, resume
 from workbench.runs.record.activity import ENDED
 
 PERIOD_S = 0.1
-"""Time between two looks at the runs: as often as a worker writes its steps."""
+"""Interval at which runs are polled: as often as a worker writes its steps."""
 
 COMPARISON_PERIOD_S = 1.0
-"""The same during a comparison, where to draw takes from the cores that it measures."""
+"""The same during a comparison, where drawing uses the cores that are measured."""
 
 PREPARING = State("starting", "busy", "Preparing the model and its data …", progress=0.0)
 
 
 class Controller:
-    """Runs one job at a time. Its methods return at once and may be called from any thread.
+    """Runs one job at a time. Its methods return immediately and may be called from any thread.
 
-    Everything that takes time happens on threads of the controller, and training in workers.
+    Slow work runs on threads of the controller, and training in workers.
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class Controller:
 
         Args:
             view: is notified of every change.
-            setup: what jobs are started with; the view changes it in place.
-            names: gives the objects of the notebook by name.
+            setup: settings of the next job; the view changes it in place.
+            names: returns the objects of the notebook by name.
         """
         self.setup = Setup() if setup is None else setup
         self.state = CHOOSE
@@ -86,15 +86,16 @@ class Controller:
         self.typed.observe(self.tasks.update)
 
     def choose_model(self, model: Model | str) -> None:
-        """Choose a `Model`, or what `Sources.model` takes; an empty string chooses none."""
+        """Choose a `Model`, or a source of `Sources.model`; an empty string chooses none."""
         self.setup.model = model.name if isinstance(model, Model) else model.strip()
-        # What was said of the model before is not true of this one.
+        self.setup.profiled = False
+        # Messages about the previous model do not apply to this one.
         loading = State("idle", "busy", f"Loading {self.setup.model} …")
         self._show_beside(loading if self.setup.model else CHOOSE)
         self._models.choose(model, self.setup.example_inputs)
 
     def choose_dataset(self, dataset: str, target: str = "") -> None:
-        """Choose what `Sources.dataset` takes; an empty string chooses that of the model."""
+        """Choose a source of `Sources.dataset`; an empty string chooses that of the model."""
         self.setup.dataset, self.setup.target = dataset.strip(), target.strip()
         if self.setup.dataset:
             self._show_beside(State("idle", "busy", f"Loading {self.setup.dataset} …"))
@@ -105,27 +106,28 @@ class Controller:
         self._engines.ask(lambda: self.views.show_engines(engine_rows()))
 
     def list_offers(self) -> None:
-        """Find out which runs still train or were interrupted; the view is notified."""
+        """Find out which runs are in progress or were interrupted; the view is notified."""
         self._engines.ask(self._show_offers)
 
     def predict(self) -> None:
-        """Generate the artifacts for the setup as it is now, and predict what training takes."""
+        """Generate the artifacts for the current setup, and predict the memory of training."""
         self._artifacts.predict(self.setup.copy())
 
     def profile(self) -> None:
-        """Measure what each node takes in on-device training, unless a job is under way: both would
-        be measured."""
+        """Measure the time of each node in on-device training, unless a job is in progress: both
+        would be measured."""
         if not self.state.active:
+            self.setup.profiled = True
             self._artifacts.profile(self.setup.copy())
 
     def estimate(self) -> None:
-        """Estimate what training takes, as far as it is known without artifacts."""
+        """Estimate the memory of training, as far as it is known without artifacts."""
         self._artifacts.estimate(self.setup.copy())
 
     def train(self) -> None:
         """Train the chosen model with each chosen engine, one after another, or with clients.
 
-        The settings are those of this moment, whatever is typed while the model loads.
+        The settings are the current ones; later changes do not apply.
         """
         setup = self.setup.copy()
         load = self._loading(setup)
@@ -138,7 +140,7 @@ class Controller:
         self._start(lambda: start_comparison(setup, load))
 
     def accept(self, offer: Offer) -> None:
-        """Follow a run that still trains, or resume one that was interrupted."""
+        """Follow a run that is in progress, or resume one that was interrupted."""
 
         def make() -> Job:
             run = load_run(offer.folder) if offer.action == "follow" else resume(offer.folder)
@@ -169,7 +171,7 @@ class Controller:
         self._steer(lambda job: job.stop())
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until no job is in progress; False when `timeout` seconds were too few."""
+        """Wait until no job is in progress; False on a timeout."""
         return self._idle.wait(timeout)
 
     def close(self) -> None:
@@ -184,7 +186,7 @@ class Controller:
     def _show_offers(self) -> None:
         found = offers()
         with self._lock:
-            # What was started meanwhile is followed already, and what else there is can wait.
+            # Jobs started meanwhile are followed already; other requests can wait.
             self.views.show_offers([] if self.state.active else found)
 
     def _start(self, make: Callable[[], Job]) -> None:
@@ -192,8 +194,8 @@ class Controller:
         self._requests.ask(lambda: self._begin(make))
 
     def _begin(self, make: Callable[[], Job]) -> None:
-        """Make a job and follow it, unless there is one. Runs on the thread of the requests, as do
-        `_poll`, `_finish` and what `_steer` asks for."""
+        """Create a job and follow it, unless there is one. Runs on the thread of the requests, as
+        do `_poll`, `_finish` and the requests of `_steer`."""
         if self._follower is not None:
             return
         self._show(PREPARING)
@@ -236,7 +238,7 @@ class Controller:
                 self._show(state._replace(status=self.state.status))
 
     def _show_readiness(self, state: State) -> None:
-        """Keep the result of a job in the message until there is more than readiness to say."""
+        """Keep the result of a job in the message until there is more to report than readiness."""
         with self._lock:
             if state.level != "idle" or not self._outcome:
                 self._show_beside(state)
@@ -268,9 +270,9 @@ class Controller:
         return load
 
     def _on_typed(self) -> None:
-        """Follow what was typed, unless the message is about something that is in progress."""
+        """Update the message for typed settings, unless it is about work in progress."""
         with self._lock:
-            if self._outcome == "refused":  # what was typed may have mended it
+            if self._outcome == "refused":  # the typed settings may have fixed it
                 self._outcome = ""
             if self.state.level not in ("busy", "paused"):
                 self.readiness.tell()

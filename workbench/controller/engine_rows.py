@@ -1,4 +1,4 @@
-"""Which engines can run here, asked of a process like those that train."""
+"""Finds out which engines can run here, in a process like those that train."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def engine_rows() -> EngineRows:
     This process itself never loads an engine.
 
     Raises:
-        EngineError: that cannot be found out.
+        EngineError: they cannot be listed.
     """
     try:
         done = subprocess.run(

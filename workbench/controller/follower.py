@@ -1,4 +1,4 @@
-"""Follows a job: its new points, and its state as often as it is to be shown."""
+"""Follows a job: passes its new points and its state to a view."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEVELS: dict[str, Level] = {
 
 
 class Follower:
-    """Reads what is new in the runs of one job, each time it is polled."""
+    """Reads new events of the runs of one job, each time it is polled."""
 
     def __init__(
         self, job: Job, view: View, show_state: Callable[[State], None], show_s: float = 0.0
@@ -35,10 +35,10 @@ class Follower:
         """Follow a job.
 
         Args:
-            job: what to follow.
-            view: gets its points.
-            show_state: gets its state.
-            show_s: seconds between two states at least; a change of status is shown at once.
+            job: the job to follow.
+            view: receives its points.
+            show_state: called with its state.
+            show_s: least seconds between two states; a change of status is shown immediately.
         """
         self.job = job
         self._view = view
@@ -54,9 +54,9 @@ class Follower:
         self._pace = Pace()
 
     def poll(self) -> str:
-        """Tell what is new; returns the status of the job."""
+        """Report new points and state; returns the status of the job."""
         self.job.advance()
-        # The status first: what is written before the end is then read before the end is shown.
+        # The status first: events written before the end are then read before the end is shown.
         status = self.job.status
         for engine, run in self.job.runs.items():
             if engine not in self._readers:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from workbench.machine.load import Load, LoadMeter
 
 PERIOD_S = 4.0
-"""How long the load is measured each time."""
+"""Length of a measurement of the load."""
 
 
 class MachineWatch:
-    """Measures on a thread of its own until it is closed."""
+    """Measures on its own thread until it is closed."""
 
     def __init__(
         self,
@@ -23,7 +23,7 @@ class MachineWatch:
         """Start to measure.
 
         Args:
-            show: gets whether the machine is busy, and a sentence on it.
+            show: called with whether the machine is busy, and a sentence.
             own_pids: processes that do not count, such as workers that are watched.
             period_s: length of a measurement.
         """
@@ -48,7 +48,7 @@ class MachineWatch:
 
 
 def sentence(load: Load) -> str:
-    """For a badge and its description."""
+    """Text of a badge's description."""
     if not load.busy:
         return "The machine is quiet: other programs use almost none of its cores."
     return f"The machine is busy: {load.sentence}. Measurements are unreliable now."

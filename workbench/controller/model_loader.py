@@ -29,7 +29,7 @@ class ModelLoader:
     """Loads the chosen model and dataset, and shows them in a view.
 
     Loading a sample needs no PyTorch, but counting its layers does, and importing that takes
-    seconds; so the view gets the model at once, the layers later, and what can be trained last.
+    seconds; so the view gets the model immediately, the layers later, and the check last.
     """
 
     def __init__(
@@ -44,19 +44,20 @@ class ModelLoader:
 
         Args:
             view: shows the model, its layers and its data.
-            sources: find what is chosen.
+            sources: loads the chosen model and dataset.
             loss: returns the loss that a model is to be trained with, as `TrainingConfig` takes it.
-            on_loaded: gets each model that was loaded, on any thread.
-            on_error: gets what went wrong.
+            on_loaded: called with each loaded model, on any thread.
+            on_error: called with errors.
         """
         self._view = view
         self._sources = sources
         self._loss = loss
         self._checked_loss: Any = None
-        """That the data shown were checked with; None: they were not."""
+        """Loss with which the shown data were checked; None: they were not."""
         self._on_loaded = on_loaded
         self._lock = threading.Lock()
-        """Of the fields; never held while something is loaded, so `choose` returns at once."""
+        """Protects the fields; never held while something is loaded, so `choose` returns
+        immediately."""
         self._load_lock = threading.Lock()
         """Held while a model is loaded, so that none is loaded twice."""
         self._chosen = ("", "")
@@ -65,10 +66,10 @@ class ModelLoader:
         self._thread = RequestThread("workbench-model", on_error)
 
     def choose(self, model: Model | str, example_inputs: str = "") -> None:
-        """Choose a model and have it loaded and shown; returns at once.
+        """Choose a model, to be loaded and shown; returns immediately.
 
         Args:
-            model: a `Model`, or what `Sources.model` takes; an empty string chooses none.
+            model: a `Model`, or a source of `Sources.model`; an empty string chooses none.
             example_inputs: see `Sources.model`.
         """
         name = model.name if isinstance(model, Model) else model
@@ -81,7 +82,7 @@ class ModelLoader:
         self._thread.ask(self._show)
 
     def choose_dataset(self, dataset: str, target: str = "") -> None:
-        """Choose a dataset and have it shown; returns at once."""
+        """Choose a dataset, to be shown; returns immediately."""
         self._dataset, self._target = dataset.strip(), target.strip()
         self._thread.ask(self._show_data)
 
@@ -94,7 +95,7 @@ class ModelLoader:
             self._thread.ask(self._show_data)
 
     def loading(self, source: str, example_inputs: str = "") -> Callable[[], Model | None]:
-        """A function that loads what `source` means now, whatever is chosen until it is called.
+        """A function that loads the current `source`, independently of later choices.
 
         Args:
             source: see `choose`; without one there is no model.
@@ -105,7 +106,7 @@ class ModelLoader:
         return lambda: at_hand or self._load(wanted)
 
     def _load(self, wanted: tuple[str, str]) -> Model | None:
-        """A model, loaded unless it is the last that was; None where there is no source.
+        """A model, loaded unless it is the last loaded one; None without a source.
 
         Raises:
             ModelError: it cannot be loaded.

@@ -16,7 +16,7 @@ def notebook_path() -> Path | None:
 
 
 def is_tracked(path: Path) -> bool:
-    """Whether git tracks a file; False where there is no git."""
+    """Whether git tracks a file; False without git."""
     try:
         done = subprocess.run(
             ["git", "ls-files", "--error-unmatch", "--", path.name],
@@ -32,6 +32,6 @@ def is_tracked(path: Path) -> bool:
 
 
 def may_save() -> bool:
-    """Whether a page may save its notebook by itself: not where version control would show it."""
+    """Whether a page may save its notebook automatically: not if it is under version control."""
     path = notebook_path()
     return path is not None and not is_tracked(path)

@@ -1,4 +1,4 @@
-"""Artifacts of the chosen model, and what training them takes on a device."""
+"""Artifacts of the chosen model, and their predicted footprint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generates artifacts and predicts the memory of training, on a thread of its own."""
+"""Generates artifacts and predicts the memory of training, on its own thread."""
 
 from __future__ import annotations
 
@@ -17,21 +17,15 @@ from workbench.models import Model
 from workbench.profiling.profile import RUN_SETTINGS, profile
 from workbench.settings.config import make_config
 
-ARTIFACT_SETTINGS = (
-    *("loss", "optimizer", "weight_decay", "max_grad_norm", "gradient_accumulation"),
-    *("requires_grad", "lora", "label_sparsity"),
-)
-"""Settings of a run that its artifacts depend on."""
-
 
 def profile_settings(setup: Setup) -> dict[str, Any]:
-    """Keyword arguments of `profile`: what of a run affects its steps."""
+    """Keyword arguments of `profile`: settings of a run that affect its steps."""
     settings = setup.config_settings()
     return {name: value for name, value in settings.items() if name not in RUN_SETTINGS}
 
 
 class Predictor:
-    """Answers the last question asked; those before it that have not begun are dropped."""
+    """Handles the newest request; earlier ones that have not begun are dropped."""
 
     def __init__(
         self,
@@ -53,19 +47,19 @@ class Predictor:
         self._thread = RequestThread("workbench-artifacts", self._on_error)
 
     def predict(self, setup: Setup) -> None:
-        """Generate the artifacts for `setup` and predict their footprint; returns at once."""
+        """Generate the artifacts for `setup` and predict their footprint; returns immediately."""
         self._asked += 1
         number = self._asked
         self._thread.ask(lambda: self._answer(setup, number))
 
     def estimate(self, setup: Setup) -> None:
-        """Tell what of the footprint for `setup` is known without artifacts; returns at once."""
+        """Report the part of the footprint known without artifacts; returns immediately."""
         self._estimates += 1
         number = self._estimates
         self._thread.ask(lambda: self._answer_roughly(setup, number))
 
     def profile(self, setup: Setup) -> None:
-        """Profile some steps of on-device training as set up; returns at once."""
+        """Profile some steps of on-device training by `setup`; returns immediately."""
         self._thread.ask(lambda: self._profile(setup))
 
     def close(self) -> None:
@@ -85,14 +79,12 @@ class Predictor:
             return
         self._view.show_prediction(None, "loading the model and its data")
         model, data = self._loading(setup)()
-        settings = setup.config_settings()
-        config = make_config({**model.defaults, **settings})
-        chosen = {name: settings[name] for name in ARTIFACT_SETTINGS if name in settings}
+        config = make_config({**model.defaults, **setup.config_settings()})
 
         def report(text: str) -> None:
             self._view.show_prediction(None, text)
 
-        artifacts = generate_artifacts(model, data=data, report=report, **chosen)
+        artifacts = generate_artifacts(model, data=data, report=report, **setup.artifact_settings())
         report("predicting the memory")
         footprint = artifacts.footprint(config.batch_size, device_kernels=config.device_kernels)
         if number == self._asked:

@@ -74,7 +74,7 @@ class Readiness(View):
             self.tell()
 
     def tell(self) -> None:
-        """Show what keeps training from starting, or that it can start."""
+        """Show what prevents training from starting, or that it can start."""
         wrong = self._wrong_model or self._wrong_data or self._wrong_artifacts
         if wrong:
             self._show(State("idle", "error", wrong))

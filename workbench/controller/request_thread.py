@@ -13,9 +13,9 @@ from typing import TypeVar
 from workbench.errors import RunError, exception_text
 
 EXIT_S = 20.0
-"""How long the end of the process waits for a request that is in progress."""
+"""Time that the exit of the process waits for a request in progress."""
 LOOK_S = 0.1
-"""Time between two looks whether the thread that is waited for still lives."""
+"""Interval of checks whether the thread is alive, while waiting."""
 
 _log = logging.getLogger(__name__)
 
@@ -24,10 +24,10 @@ T = TypeVar("T")
 
 
 class RequestThread:
-    """Carries out requests in order, so that no handler of a widget ever waits for anything.
+    """Executes requests in order, so that handlers of widgets never block.
 
-    Between requests it can also tick: do a little work again and again. A background task of
-    asyncio would stall in a notebook once its cell has ended; a thread does not.
+    Between requests it can also tick: call a function periodically. A background task of asyncio
+    would stall in a notebook once its cell has ended; a thread does not.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class RequestThread:
 
         Args:
             name: of the thread.
-            on_error: gets what a request or a tick raised; the thread continues, and ticks on.
+            on_error: called with errors of requests and ticks; the thread and its ticks continue.
             tick: called every `period_s` after a request, until it returns False.
             period_s: seconds between ticks.
         """
@@ -51,21 +51,21 @@ class RequestThread:
         self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
-        # A thread that is in native code while the interpreter ends would abort the process.
+        # A thread in native code during the exit of the interpreter would abort the process.
         atexit.register(self._finish)
 
     def ask(self, request: Request) -> None:
-        """Have `request` done soon; returns at once. Callable from any thread."""
+        """Queue `request`; returns immediately. Callable from any thread."""
         self._requests.put(request)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until all requests so far are done, or never will be as the thread has ended.
+        """Wait until all requests so far are done, or the thread has ended.
 
         Args:
             timeout: in seconds; None: no limit.
 
         Returns:
-            False when `timeout` seconds were too few.
+            False on a timeout.
         """
         end = None if timeout is None else time.monotonic() + timeout
         done = threading.Event()
@@ -97,7 +97,7 @@ class RequestThread:
             try:
                 request = self._requests.get(timeout=self._period_s if ticking else None)
             except queue.Empty:
-                # After an error too: what cannot be read now may be there at the next tick.
+                # Also after an error: the data may be readable at the next tick.
                 ticking = self._try(self._tick) is not False
                 continue
             if request is None:

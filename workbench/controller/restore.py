@@ -20,7 +20,7 @@ class Restored(NamedTuple):
     """Arguments that a run was started with, as far as its record contains them."""
 
     model: Model | str
-    """Empty where only code of the user's own builds it."""
+    """Empty if only user code can build it."""
     dataset: str
     target: str
     """The target column where the dataset is a .csv file."""
@@ -30,10 +30,10 @@ class Restored(NamedTuple):
 
 
 NOT_TYPED = ("engine", "ortmodule", "threads")
-"""Not in the form, or of the machine that the run was on."""
+"""Settings that are not in the form, or depend on the machine."""
 
 OF_CLIENTS = ("steps", "epochs", "tuning")
-"""Of the configuration of a federated run: what `federate` gives it."""
+"""Settings of a federated run that `federate` derives."""
 
 
 def restored(run: Run) -> Restored:
@@ -52,7 +52,7 @@ def restored(run: Run) -> Restored:
     # The steps of a federated run are its rounds.
     left_out = NOT_TYPED if run.federation is None else (*NOT_TYPED, *OF_CLIENTS)
     if not isinstance(run.config.tuning, str):
-        # What was measured for the run is in its other settings.
+        # Tuning results of the run are in its other settings.
         left_out = (*left_out, "tuning")
     settings = {
         name: _typed(getattr(run.config, name))
@@ -77,7 +77,7 @@ def restored(run: Run) -> Restored:
 
 
 def _table(run: Run) -> CsvTable | None:
-    """The .csv file that the run was given."""
+    """The .csv file of the run."""
     with contextlib.suppress(DataError):
         return run.dataset.table
     return None

@@ -14,26 +14,32 @@ from workbench.settings.config import TrainingConfig
 COMPARISON_STEPS = 200
 """See `compare`."""
 
+ARTIFACT_SETTINGS = (
+    *("loss", "optimizer", "weight_decay", "max_grad_norm", "gradient_accumulation"),
+    *("requires_grad", "lora", "label_sparsity"),
+)
+"""Settings of a run that its artifacts depend on."""
+
 TRAINING_ONLY = frozenset(
     {
         *("epochs", "steps", "evaluate", "evaluate_every", "early_stopping"),
         *("checkpoint_every", "checkpoint_every_s", "layer_statistics_every"),
     }
 )
-"""Settings that a comparison decides itself: it takes the same steps with every engine."""
+"""Settings that a comparison determines itself: all engines take the same steps."""
 
 
 @dataclass
 class Setup:
-    """Changed by a view as a user changes it, copied when a job starts.
+    """Setup of the next job; changed by a view, copied when a job starts.
 
-    Wrong values are not refused here: `train` and `compare` do, all at once, with reasons.
+    Invalid values are not refused here, but by `train` and `compare`, all at once, with reasons.
     """
 
     model: str = ""
     """The chosen model: a sample, a path, a factory, or a name of the notebook."""
     example_inputs: str = ""
-    """Name of the notebook's object that a module of the notebook is called with."""
+    """Names of the notebook's arrays that a module of the notebook is called with."""
     engines: Sequence[str] = ()
     dataset: str = ""
     """Dataset argument of `load_dataset`; empty: the dataset of the model."""
@@ -51,15 +57,17 @@ class Setup:
     """Settings given for federated training; None: training is not federated."""
     tasks: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """Values given in the fields of each task whose section is open, by the task's name."""
+    profiled: bool = False
+    """Whether the artifacts of this model were profiled."""
     comparison_steps: int = COMPARISON_STEPS
     quiet_s: float = 0.0
 
     def copy(self) -> Setup:
-        """As it is now, whatever is changed later."""
+        """A copy, independent of later changes."""
         return copy.deepcopy(self)
 
     def chosen_engines(self) -> list[str]:
-        """The engines, one at least.
+        """The engines, at least one.
 
         Raises:
             ConfigError: none is chosen.
@@ -69,7 +77,7 @@ class Setup:
         return list(self.engines)
 
     def loss(self, model: Model) -> Any:
-        """The loss that a run of `model` would be started with now."""
+        """The loss for a run of `model` with the current settings."""
         chosen = {**model.defaults, **self.settings}
         return chosen.get("loss", TrainingConfig.model_fields["loss"].default)
 
@@ -77,6 +85,11 @@ class Setup:
         """Fields of `TrainingConfig`."""
         ortmodule = {"ortmodule": dict(self.ortmodule)} if self.ortmodule else {}
         return {**self.settings, **ortmodule}
+
+    def artifact_settings(self) -> dict[str, Any]:
+        """Keyword arguments of `generate_artifacts`."""
+        settings = self.config_settings()
+        return {name: settings[name] for name in ARTIFACT_SETTINGS if name in settings}
 
     def training_settings(self) -> dict[str, Any]:
         """Keyword arguments of `train`."""
@@ -97,7 +110,7 @@ class Setup:
         return {"detached": True} if self.detached else {}
 
     def _base_settings(self) -> dict[str, Any]:
-        """The base, of which `train` and `compare` take the same."""
+        """The arguments for the base, equal for `train` and `compare`."""
         settings: dict[str, Any] = {}
         if self.base:
             settings["base"] = self.base

@@ -14,7 +14,7 @@ class State(NamedTuple):
     """The work in progress, or the result of the last."""
 
     status: str
-    """That of the job, one of `Run.status`; "idle" while there is no job."""
+    """Status of the job, one of `Run.status`; "idle" while there is no job."""
     level: Level
     message: str
     """One or a few sentences."""
@@ -34,7 +34,7 @@ class State(NamedTuple):
 
 
 def failure(error: BaseException) -> State:
-    """No job, and what went wrong in sentences, without a traceback."""
+    """The state after an error: no job, and a message without a traceback."""
     return State("idle", "error", sentence_of(error))
 
 

@@ -1,4 +1,4 @@
-"""The five steps of the app, and what each of them needs."""
+"""The five steps of the app, and the requirements of each."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class StepsView(View):
         """Start with nothing chosen.
 
         Args:
-            setup: whose engines are looked at.
-            typed: whose problems are looked at.
-            show: gets all steps after every change.
+            setup: setup with the engines.
+            typed: settings with their problems.
+            show: called with all steps after every change.
         """
         self._setup = setup
         self._typed = typed
@@ -54,7 +54,7 @@ class StepsView(View):
         typed.observe(self.update)
 
     def update(self) -> None:
-        """Show the steps as they are now."""
+        """Show the current state of the steps."""
         self._show(self.steps())
 
     def steps(self) -> list[Step]:

@@ -1,10 +1,9 @@
-"""Does the tasks of a page one after another, on a thread of its own."""
+"""Runs the tasks of a page one after another, on its own thread."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from workbench.artifacts import Artifacts
@@ -15,18 +14,18 @@ from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
 from workbench.controller.state import State, sentence_of
 from workbench.controller.tasks import TASKS
-from workbench.controller.tasks.task import Inputs, Task, TaskState, refused
+from workbench.controller.tasks.task import NO_ARTIFACTS, NO_MODEL, Inputs, Task, TaskState, refused
 from workbench.controller.view import View
 from workbench.data import Dataset
+from workbench.errors import ConfigError
 from workbench.models import Model
 
 BUSY = "A run is in progress, and this would disturb it. Wait until it ends, or stop it."
 WAITS = "waiting for earlier tasks"
-NO_MODEL = "Choose a model first."
 
 
 class TaskRunner(View):
-    """Its methods return at once and may be called from any thread; the view shows what they do."""
+    """Its methods return immediately and may be called from any thread; the view shows results."""
 
     def __init__(
         self,
@@ -40,7 +39,7 @@ class TaskRunner(View):
         Args:
             view: is notified of every change.
             setup: of the page.
-            finding: a function that loads the model of a setup, as it is chosen now.
+            finding: returns a function that loads the currently chosen model of a setup.
             loading: the same, of the model and the dataset.
         """
         self._view = view
@@ -53,7 +52,7 @@ class TaskRunner(View):
         self._made_with: dict[str, Any] = {}
         """Inputs that the displayed result was computed from, by task."""
         self._cancellations: dict[str, Cancellation] = {}
-        """Of what was started and has not ended, by task."""
+        """Cancellations of the tasks that have not ended, by task."""
         self._model: Model | None = None
         self._artifacts: Artifacts | None = None
         self._active = False
@@ -64,26 +63,38 @@ class TaskRunner(View):
         self._thread = RequestThread("workbench-tasks", lambda _: None)
 
     def observe(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called when the code of a step has changed by a task."""
+        """Call `callback` when a task has changed the code of a step."""
         self._observers.append(callback)
 
     def state(self, name: str) -> TaskState:
         """Displayed state of a task."""
         return self._states[name]
 
+    def values(self, name: str) -> Mapping[str, Any]:
+        """What was given in the fields of a task.
+
+        Raises:
+            ConfigError: something that was typed cannot be read.
+        """
+        task = self._tasks[name]
+        values, problems = task.read(self._texts[name])
+        if problems:
+            raise refused(task, problems)
+        return values
+
     def open(self, name: str, opened: bool) -> None:
-        """The section of a task was opened or folded; one that is open is in the code."""
+        """The section of a task was opened or folded; the code includes open ones."""
         with self._lock:
             if opened:
-                self._setup.tasks[name] = self._values(name)
+                self._setup.tasks[name] = self._readable(name)
             else:
                 self._setup.tasks.pop(name, None)
         if opened:
-            self._thread.ask(lambda: self._describe(name))
-        self._tell_observers()
+            self._on_opened(name)
+        self._notify_observers()
 
     def type(self, name: str, field: str, text: str) -> None:
-        """Take in what was typed into a field; empty: its default."""
+        """Set the text of a field; empty: its default."""
         with self._lock:
             texts = {**self._texts[name], field: text}
             self._texts[name] = {each: typed for each, typed in texts.items() if typed.strip()}
@@ -94,17 +105,18 @@ class TaskRunner(View):
         self._tasks[name].typed(values)
         self._thread.ask(lambda: self._describe(name))
         self.update()
-        self._tell_observers()
+        self._notify_observers()
 
     def start(self, name: str) -> None:
-        """Do a task as it is set up now, unless it is being done or cannot be."""
+        """Start a task with its current fields, unless it is running or cannot run."""
         with self._lock:
             if self._states[name].refusal or name in self._cancellations:
                 return
             task, setup = self._tasks[name], self._setup.copy()
-            values, problems = task.read(self._texts[name])
-            if problems:
-                self._change(name, problem=str(refused(task, problems)), result=None)
+            try:
+                values = self.values(name)
+            except ConfigError as error:
+                self._change(name, problem=str(error), result=None)
                 return
             inputs = Inputs(
                 setup, values, self._finding(setup), self._loading(setup), self._artifacts
@@ -116,18 +128,18 @@ class TaskRunner(View):
         self._thread.ask(lambda: self._run(task, inputs, cancellation, made_with))
 
     def cancel(self, name: str) -> None:
-        """End what a task does."""
+        """Cancel a task."""
         with self._lock:
             cancellation = self._cancellations.get(name)
         if cancellation is not None:
             cancellation.cancel()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until all tasks so far are done; False if `timeout` seconds were too few."""
+        """Wait until all tasks so far are done; False on a timeout."""
         return self._thread.wait(timeout)
 
     def close(self) -> None:
-        """End what is being done, and the thread."""
+        """Cancel the current task, and end the thread."""
         for name in self._tasks:
             self.cancel(name)
         self._thread.close()
@@ -153,7 +165,7 @@ class TaskRunner(View):
             opened = list(self._setup.tasks)
         self.update()
         for name in opened:
-            self._thread.ask(partial(self._describe, name))
+            self._on_opened(name)
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:  # noqa: ARG002
         self.update()
@@ -178,15 +190,22 @@ class TaskRunner(View):
             return NO_MODEL
         if task.needs_model and self._active:
             return BUSY
-        return task.refusal(self._artifacts)
+        if task.needs_artifacts and self._artifacts is None:
+            return NO_ARTIFACTS
+        return task.refusal(self._setup)
 
-    def _values(self, name: str) -> Mapping[str, Any]:
+    def _on_opened(self, name: str) -> None:
+        self._thread.ask(lambda: self._describe(name))
+        if not self._tasks[name].action:
+            self.start(name)
+
+    def _readable(self, name: str) -> Mapping[str, Any]:
         return self._tasks[name].read(self._texts[name])[0]
 
     def _now(self, name: str) -> Any:
         """Inputs that a result would be computed from now."""
         setup = self._setup
-        lines = self._tasks[name].code(setup, self._values(name), ["model", "data"])
+        lines = self._tasks[name].code(setup, self._readable(name), ["model", "data"])
         return (setup.model, setup.dataset, setup.target, setup.example_inputs, lines)
 
     def _run(self, task: Task, inputs: Inputs, cancellation: Cancellation, made_with: Any) -> None:
@@ -228,6 +247,6 @@ class TaskRunner(View):
                 self._states[name] = state
                 self._view.show_task(name, state)
 
-    def _tell_observers(self) -> None:
+    def _notify_observers(self) -> None:
         for callback in self._observers:
             callback()

@@ -23,14 +23,14 @@ from workbench.runs.record.reader import NewPoints
 class View:
     """Shows a controller; a subclass overrides what it shows.
 
-    Called from the controller's threads; every method must return soon.
+    Called from the controller's threads; every method must return quickly.
     """
 
     def show_state(self, state: State) -> None:
         """The work in progress has changed, or points were added that can be drawn now."""
 
     def show_engines(self, rows: EngineRows) -> None:
-        """Which engines can run here is known."""
+        """The list of engines that can run here is known."""
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         """A model was loaded; None: no model is chosen, or it cannot be loaded, and why."""
@@ -62,16 +62,16 @@ class View:
         """Show the memory that is known before there are artifacts."""
 
     def show_offers(self, offers: Sequence[Offer]) -> None:
-        """Runs that still train, or that were interrupted."""
+        """Runs in progress, or interrupted ones."""
 
     def offer_accepted(self, run: Run) -> None:
-        """A run that was offered is about to be followed."""
+        """An offered run is about to be followed."""
 
     def job_started(self, job: Job) -> None:
         """A job is followed from now on; no point of it has been shown yet."""
 
     def show_total_steps(self, steps: int) -> None:
-        """The steps that each run takes, or took at most."""
+        """The steps of each run, planned or largest taken."""
 
     def add_points(self, engine: str, points: NewPoints) -> None:
         """New points of one engine; the next `show_state` may draw them."""
@@ -95,7 +95,7 @@ class Views(View):
             setattr(self, name, self._to_all(name))
 
     def add(self, view: View) -> None:
-        """Tell `view`, too, from now on."""
+        """Notify `view` too, from now on."""
         self._views.append(view)
 
     def _to_all(self, name: str) -> Any:

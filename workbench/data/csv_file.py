@@ -23,7 +23,7 @@ GROUPED = re.compile(r"\s*[-+]?\d{1,3}([,.' ]\d{3})+([.,]\d+)?\s*")
 def read_csv(path: Path, target: str | None, target_dtype: str | None) -> Rows:
     """Read one row per line: inputs (rows, columns) float32, of all columns but the target.
 
-    A target of text or integers gives classes, (rows,) int64; other numbers give (rows, 1) float32,
+    A target of text or integers becomes classes, (rows,) int64; other numbers (rows, 1) float32,
     as does target_dtype="float32".
 
     Args:

@@ -14,8 +14,8 @@ from workbench.data.table import CsvTable
 from workbench.errors import DataError, RunFolderError
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import check_file, path_exists
+from workbench.files.json_file import read_json
 from workbench.files.temporary_folder import temporary_folder
-from workbench.run_folder.records import read_json
 
 FORMAT_VERSION = 2
 """Version of the saved layout, written to data.json. Newer versions are rejected."""

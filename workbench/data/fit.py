@@ -29,7 +29,7 @@ def check_fit(model: Model, dataset: Dataset, loss: Any) -> None:
 
     Raises:
         ConfigError: an option of the loss does not fit the model or the targets.
-        DataError: the dataset does not fit; gives both shapes and what to do.
+        DataError: the dataset does not fit; names both shapes and what to do.
     """
     for split_name, split in (("train", dataset.train), ("test", dataset.test)):
         if split is not None:

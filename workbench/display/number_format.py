@@ -1,4 +1,4 @@
-"""Number formatting; the front end's number_format.ts gives the same results."""
+"""Number formatting; the front end's number_format.ts has the same results."""
 
 from __future__ import annotations
 

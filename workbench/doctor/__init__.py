@@ -1,4 +1,4 @@
-"""`doctor`: checks the installation and gives a command that fixes each problem.
+"""`doctor`: checks the installation and names a command that fixes each problem.
 
 What may crash runs in child processes; this one loads no native code.
 """

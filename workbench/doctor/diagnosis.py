@@ -23,6 +23,11 @@ class Finding(NamedTuple):
     required: bool = True
     """Whether training, comparisons and the widget need it."""
 
+    @property
+    def mark(self) -> str:
+        """The state in a word."""
+        return _MARKS[self.state]
+
 
 class Diagnosis(NamedTuple):
     """The results of all checks."""
@@ -56,7 +61,7 @@ class Diagnosis(NamedTuple):
         width = max((len(found.subject) for found in self.findings), default=0)
         lines = []
         for found in self.findings:
-            lines.append(f"{_MARKS[found.state]:<7} {found.subject:<{width}}  {found.detail}")
+            lines.append(f"{found.mark:<7} {found.subject:<{width}}  {found.detail}")
             if found.remedy:
                 lines.append(f"{'':<7} {'':<{width}}  fix: {found.remedy}")
         return "\n".join([*lines, "", self.verdict])
@@ -66,7 +71,7 @@ class Diagnosis(NamedTuple):
         for found in self.findings:
             remedy = f"<br>fix: <code>{escape(found.remedy)}</code>" if found.remedy else ""
             rows.append(
-                f"<tr><td>{_MARKS[found.state]}</td>"
+                f"<tr><td>{found.mark}</td>"
                 f"<th scope='row' style='text-align:left'>{escape(found.subject)}</th>"
                 f"<td style='text-align:left'>{escape(found.detail)}{remedy}</td></tr>"
             )

@@ -29,8 +29,8 @@ def engine_class(name: str) -> type[Engine]:
     """The class of the engine called `name`.
 
     Raises:
-        EngineError: there is no such engine, which offers the nearest names; or its class cannot be
-            imported.
+        EngineError: there is no such engine; the message has the nearest names; or its class cannot
+            be imported.
     """
     implementation = engine_info(name).implementation
     module_name, class_name = implementation.split(":")

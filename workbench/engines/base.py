@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from workbench.data import Batch
 from workbench.errors import EngineError
 from workbench.models import TensorSpec
+from workbench.run_folder.operator_timing import StepWindow, Timing
 from workbench.run_folder.statistics import Statistics
 from workbench.settings.config import TrainingConfig
 
@@ -100,10 +101,13 @@ class ObservedStep(NamedTuple):
 
 
 class Engine(ABC):
-    """Trains one model on one thread pool, inside a worker process of its own.
+    """Trains one model on one thread pool, inside its own worker process.
 
     A subclass does its slow work (imports, export, compilation) in `__init__`, not at import.
     """
+
+    closed: bool = False
+    """Whether it has let go of its models, so that it takes no further steps."""
 
     @classmethod
     @abstractmethod
@@ -170,6 +174,23 @@ class Engine(ABC):
     @abstractmethod
     def load_weights(self, weights: dict[str, np.ndarray]) -> None:
         """Replace parameters and buffers by those given; the others keep their values."""
+
+    def graph_timings(self, folder: Path, windows: Sequence[StepWindow]) -> list[list[Timing]]:
+        """Time of each node of its graphs in each of the last steps, by ONNX Runtime's profiler.
+
+        Called once; ends the profiles. A subclass that must be `closed` first documents it.
+
+        Args:
+            folder: contains the profiles of its sessions, which were loaded within `profiled`.
+            windows: when each of these steps ran.
+
+        Raises:
+            EngineError: this engine has no such graphs.
+        """
+        raise EngineError(
+            f"{type(self).__name__} cannot say what the {len(windows)} steps profiled in {folder} "
+            'took: leave "onnxruntime" out of the profilers of its EngineInfo.'
+        )
 
     def statistics(self) -> Statistics | None:
         """Statistics of the engine, reported at the end of a run; None: nothing to report."""

@@ -50,7 +50,7 @@ class Behaviour(BaseModel):
     build_bytes: int = 0
     """Memory taken while building, and kept."""
     transient_at: int | None = None
-    """The step that takes `transient_bytes` and gives them back before it ends."""
+    """The step that allocates `transient_bytes` and frees them before it ends."""
     transient_bytes: int = 0
     first_step_ms: float = 0.0
     """How much longer the first step takes than the others."""

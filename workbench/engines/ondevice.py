@@ -25,19 +25,19 @@ from workbench.engines.on_device.artifact_fit import (
     refuse_other_target,
     refuse_small_batch,
 )
-from workbench.engines.on_device.device_kernels import ChosenKernels, chosen_kernels, operator_state
+from workbench.engines.on_device.device_kernels import chosen_kernels
 from workbench.engines.on_device.device_memory import refuse_over_device_memory
+from workbench.engines.on_device.device_statistics import device_statistics
 from workbench.engines.on_device.ondevice_state import NATIVE_CHECKPOINT, read_state, write_state
 from workbench.engines.training_build import training_build
-from workbench.engines.tuning_state import tuning_state
 from workbench.errors import EngineError
 from workbench.files.input_file import check_file
 from workbench.ort.ondevice.ondevice import TrainingSession
 from workbench.ort.ondevice.optimizers import gradient_weight_decay
 from workbench.ort.step_seeds import StepSeeds
 from workbench.run_folder.checkpoint import WEIGHTS, read_weights
-from workbench.run_folder.statistics import OWN_KERNELS, GraphStatistics, OptionState, Statistics
-from workbench.settings.config import TrainingConfig
+from workbench.run_folder.operator_timing import StepWindow, Timing
+from workbench.run_folder.statistics import Statistics
 
 
 class OnDeviceEngine(Engine):
@@ -89,7 +89,7 @@ class OnDeviceEngine(Engine):
         if setup.checkpoint is not None:
             self._restore(setup.checkpoint)
         self._terms = len(config.losses) if len(config.losses) > 1 else 0
-        self._statistics = _statistics(config, artifacts, load_s, kernels)
+        self._statistics = device_statistics(config, artifacts, load_s, kernels)
 
     @property
     def trainable(self) -> tuple[str, ...]:
@@ -189,6 +189,14 @@ class OnDeviceEngine(Engine):
     def close(self) -> None:
         """Release the models, which writes their profiles; the engine cannot be used afterwards."""
         self._session.close()
+        self.closed = True
+
+    @override
+    def graph_timings(self, folder: Path, windows: Sequence[StepWindow]) -> list[list[Timing]]:
+        from workbench.ort.ondevice.profile import step_timings
+
+        self.close()
+        return step_timings(folder, self.training_model, len(windows), self._accumulation)
 
     @override
     def save_state(self, folder: Path) -> None:
@@ -237,38 +245,6 @@ def _checkpoint(setup: EngineSetup, artifacts: Artifacts) -> Path:
     # Checked before native code reads the checkpoint.
     read_state(setup.checkpoint, artifacts.manifest["files"][artifacts.training_model.name])
     return check_file(setup.checkpoint / NATIVE_CHECKPOINT, EngineError)
-
-
-def _statistics(
-    config: TrainingConfig, artifacts: Artifacts, load_s: float, kernels: ChosenKernels
-) -> Statistics:
-    built = artifacts.manifest.get("statistics")
-    options = (
-        *(kernels.state, operator_state(artifacts)),
-        *(_label_sparsity(artifacts), tuning_state(config)),
-    )
-    # Artifacts that were generated before these were kept have none.
-    if built is None:
-        return Statistics(engine=config.engine, options=options)
-    graph = GraphStatistics(
-        **built,
-        load_s=load_s,
-        cache_s=artifacts.cache_s,
-        threads=config.threads,
-        kernels={operator: {OWN_KERNELS: count} for operator, count in kernels.nodes.items()},
-    )
-    return Statistics(engine=config.engine, graphs=(graph,), options=options)
-
-
-def _label_sparsity(artifacts: Artifacts) -> OptionState:
-    """The effect of `label_sparsity` when the artifacts were generated."""
-    option, losses = "label_sparsity", artifacts.manifest.get("sparse_losses", 0)
-    if not artifacts.manifest.get("label_sparsity"):
-        return OptionState(option=option, state="off", reason="")
-    reason = "the graph has no loss of positions that ignores labels alone with its logits"
-    if losses:
-        reason = f"in {losses} {'loss' if losses == 1 else 'losses'} of the graph"
-    return OptionState(option=option, state="on", reason=reason)
 
 
 def _artifacts(setup: EngineSetup) -> Artifacts:

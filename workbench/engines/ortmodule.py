@@ -14,15 +14,17 @@ from workbench.engines.on_torch.tensors import as_tensor
 from workbench.engines.on_torch.torch_engine import TorchEngine, buffers_kept
 from workbench.engines.training_build import training_build
 from workbench.engines.tuning_state import tuning_state
+from workbench.files.json_file import read_json, write_json
 from workbench.ort.step_seeds import StepSeeds
-from workbench.run_folder.records import read_json
-from workbench.run_folder.run_folder import write_json
 from workbench.run_folder.statistics import ByPyTorch, OptionState, Statistics
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from torch import Tensor
+
+    from workbench.run_folder.operator_timing import StepWindow, Timing
 
 GRAIN_SIZE = 32_768
 """Elements of a tensor from which PyTorch divides element-wise work among threads (ATen's
@@ -114,6 +116,12 @@ class ORTModuleEngine(TorchEngine):
     def evaluate(self, batch: Batch) -> Evaluation:
         self._evaluations += 1
         return super().evaluate(batch)
+
+    @override
+    def graph_timings(self, folder: Path, windows: Sequence[StepWindow]) -> list[list[Timing]]:
+        from workbench.ort.ortmodule.operator_profile import step_timings
+
+        return step_timings(self.wrapped, windows)
 
     @override
     def statistics(self) -> Statistics:

@@ -1,4 +1,4 @@
-"""From an `nn.Module` to an ONNX graph that can be trained.
+"""Exports an `nn.Module` to an ONNX graph that can be trained.
 
 Importing it loads no torch; `traced`, `autograd` and `effects` do, and are imported on use.
 """

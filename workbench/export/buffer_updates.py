@@ -63,7 +63,7 @@ def changed_parameter(name: str) -> LostUpdateError:
 
 
 def _is_batch_counter(module: torch.nn.Module, buffer: str) -> bool:
-    """Whether a buffer is the count of batches of a normalization, which is kept apart."""
+    """Whether a buffer is the count of batches of a normalization, which is handled separately."""
     from torch.nn.modules.batchnorm import _NormBase
 
     layer, _, name = buffer.rpartition(".")
@@ -78,14 +78,14 @@ def name_updates(model: ir.Model, updated: Sequence[str]) -> None:
 
 
 def mark_updates(model: ir.Model, module: torch.nn.Module, prefix: str) -> None:
-    """Make a marked node, which nothing uses, of each output that `name_updates` named.
+    """Replace each output named by `name_updates` by a marked node, which nothing uses.
 
     A buffer that is only written becomes an initializer too.
 
     Args:
         model: its initializers have the module's own names.
         module: what was exported.
-        prefix: of the names of the buffers while they were exported.
+        prefix: prefix of the names of the buffers during the export.
     """
     import onnx_ir as ir
 

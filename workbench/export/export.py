@@ -1,4 +1,4 @@
-"""From an `nn.Module` to an ONNX graph that can be trained."""
+"""Exports an `nn.Module` to an ONNX graph that can be trained."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OPSET = 20
 """The first opset with Gelu as one node; onnxruntime-training 1.19.2 takes up to 21."""
 
 _ONE_AT_A_TIME = threading.RLock()
-"""Held by an export: it replaces functions of torch, and gives back what it found there."""
+"""Held during an export, which replaces functions of torch and restores them."""
 
 Exporter = Callable[["torch.nn.Module", Signature, int], "ir.Model"]
 
@@ -67,10 +67,10 @@ def export_onnx(
 
     Parameters and buffers become initializers under the names of `module.named_parameters()` and
     `module.named_buffers()`, with their own shapes; a tied parameter has the first of its names.
-    What `forward` returns is flattened: tensors in tuples, lists, mappings and dataclasses become
-    outputs in order, all else is left out. Functions are inlined. The module and its modes are
-    left as they were; layers in evaluation mode within a module that trains are exported so. The
-    graph's metadata `EXPORTER` names what wrote it.
+    The result of `forward` is flattened: tensors in tuples, lists, mappings and dataclasses become
+    outputs in order, other values are dropped. Functions are inlined. The module and its modes are
+    unchanged; layers in evaluation mode within a module in training mode are exported in that mode.
+    The graph's metadata `EXPORTER` names the exporter.
 
     Args:
         module: on the CPU.
@@ -79,22 +79,23 @@ def export_onnx(
         input_names: one for each example input.
         output_names: one for each output of `forward`.
         training: keep Dropout active, as Dropout nodes with training_mode true. Batch
-            normalization has its inference form either way; `workbench.trainable` gives it its
-            training form.
-        dynamic_axes: by the name of an input: names of axes of any size beside the batch. Every
+            normalization has its inference form either way; `workbench.trainable` converts it
+            to its training form.
+        dynamic_axes: by the name of an input: names of its dynamic axes besides the batch. Every
             other axis is static.
         axes: for each input the names of all its dynamic axes, the batch included, in place of
             `dynamic_axes`; an input may then have no batch.
-        exporters: names of `EXPORTERS`; the first that can export the module does.
-        functions: takes the calls of custom autograd functions, each of which is one node; None:
-            they are computed in the graph and, if `training`, marked, for it has no backward of
-            theirs.
-        state_file: takes the parameters, to which the graph then points; None: they are in it.
-        source_lines: note with each node the line of the user's code that it came from.
+        exporters: names of `EXPORTERS`, tried in order.
+        functions: records the calls of custom autograd functions, each of which is one node; None:
+            they are computed in the graph and, if `training`, marked, as the graph lacks their
+            backward.
+        state_file: file for the parameters, which the graph references; None: they are in the
+            graph.
+        source_lines: record for each node the line of the user's code that it came from.
 
     Raises:
-        ModelError: torch cannot export the module; the message holds torch's first line and, where
-            it is known, that of the module.
+        ModelError: torch cannot export the module; the message has the first line of torch's error
+            and, if known, the line of the module.
         UntrainableError: `training`, and a layer trains in a way that ONNX cannot express.
     """
     import onnx_ir as ir
@@ -186,11 +187,11 @@ def _check_batch(inputs: Sequence[torch.Tensor], names: Sequence[str]) -> None:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep to itself what the exporters remark, and the graphs that they print where they fail."""
+    """Suppress warnings of the exporters, and the graphs that they print on failure."""
 
     names = ("torch.onnx", "torch.export", "torch.fx", "torch.fx.experimental", "onnxscript")
     loggers = [logging.getLogger(name) for name in names]
-    # This one has a level of its own, set by torch at import.
+    # This logger has its own level, set by torch at import.
     registration = logging.getLogger("torch.onnx._internal.exporter._registration")
     levels = [logger.level for logger in loggers]
     was_disabled = registration.disabled

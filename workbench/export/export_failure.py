@@ -21,9 +21,9 @@ class Failure(NamedTuple):
     said: str
     """A sentence."""
     remedy: str = ""
-    """Empty where nothing better is known than to look there."""
+    """Empty if no remedy is known."""
     settles: bool = False
-    """Whether what the other exporter says adds nothing."""
+    """Whether the other exporter's message adds nothing."""
 
 
 def export_failure(module: torch.nn.Module, failures: Mapping[str, Exception]) -> str:

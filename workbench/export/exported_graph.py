@@ -1,9 +1,9 @@
-"""The graph that an exporter wrote, made one that can be trained: own names, constants folded.
+"""Converts an exporter's graph for training: names of the module, constants folded.
 
 The exporters fold parameters into each other, transpose them and fuse batch normalization into
 convolutions. All of that is right for inference and wrong for training, so it is switched off,
-and constants are folded here while every parameter and buffer is, for that time, a graph input of
-which nothing is known but its shape.
+and constants are folded here while every parameter and buffer is temporarily a graph input with
+a known shape only.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def finish(
     *,
     source_lines: bool = False,
 ) -> None:
-    """Give the graph of `module`, as an exporter wrote it, its final form, in place.
+    """Convert the exporter's graph of `module` to its final form, in place.
 
     `updated` has the names of the running means that a training step updates; None for a graph
     that is not to be trained. `source_lines`: keep the line that each node came from.
@@ -87,9 +87,9 @@ def _use_own_names(model: ir.Model, module: torch.nn.Module) -> None:
 
 
 def _enable_attention_dropout(model: ir.Model) -> None:
-    """Have the Dropouts of attention drop: the exporters write them, but in their inference form.
+    """Enable the Dropouts of attention, which the exporters write in their inference form.
 
-    Where a layer drops nothing, being in evaluation mode, there is no such node.
+    A layer in evaluation mode has no such node.
     """
     import numpy as np
     import onnx_ir as ir
@@ -136,7 +136,7 @@ def _fold_constants(model: ir.Model, kept: set[str]) -> None:
         order_scatters(model)
         rewriter.rewrite(model, kept_rules)
     passes.RemoveUnusedNodesPass()(model)
-    # No elimination of common subexpressions: it would give two Dropouts of one tensor one mask.
+    # No elimination of common subexpressions: two Dropouts of one tensor would share one mask.
     passes.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
     passes.DeduplicateInitializersPass()(model)
     passes.RemoveUnusedOpsetsPass()(model)

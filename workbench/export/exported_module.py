@@ -1,4 +1,4 @@
-"""A module as the exporters see it: flat tensors in, flat tensors out."""
+"""Wraps a module for the exporters: flat tensors in, flat tensors out."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 
 def exported_module(module: torch.nn.Module, lost: list[str]) -> torch.nn.Module:
-    """A module that calls `module` and returns a tuple of the tensors in what that returns.
+    """A module that calls `module` and returns a tuple of the tensors in its result.
 
-    All names in it begin with "model.": torch.export puts submodules into a class of its own and
+    All names in it begin with "model.": torch.export puts submodules into its own class and
     fails where one of them is named like an attribute of that class ("code", "graph"). A tensor
-    that is an input, a parameter or returned twice is returned as a copy, for an exporter gives
-    the one tensor one name. After them come the buffers named in its attribute `updated`, as the
+    that is an input, a parameter or returned twice is returned as a copy, since an exporter gives
+    each tensor one name. After them come the buffers named in its attribute `updated`, as the
     forward pass leaves them.
 
     Args:
         module: what is exported.
-        lost: takes what the forward pass changes in Python, if `module` trains; put back after it.
+        lost: list for the Python state that the forward pass changes, if `module` trains; restored.
     """
     import torch
 

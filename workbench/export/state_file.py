@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 class StateFile:
     """Holds each parameter once, for all graphs that refer to it.
 
-    A graph that points here can be used while the file is there.
+    A graph that references it can be used while the file exists.
     """
 
     def __init__(self, path: Path) -> None:
-        """The file at `path`, which is begun again; its folder exists."""
+        """Create the file at `path`, or truncate it; its folder exists."""
         self._path = path.resolve()
         self._path.write_bytes(b"")
         self._offsets: dict[str, int] = {}
 
     def take(self, model: ir.Model, names: Collection[str]) -> None:
-        """Let the initializers of `model` called `names` point here; small ones stay in it."""
+        """Move the initializers `names` of `model` to this file; small ones stay in the model."""
         import onnx_ir as ir
 
         for name in names:
@@ -45,7 +45,7 @@ class StateFile:
             )
 
     def _offset(self, name: str, tensor: ir.TensorProtocol) -> int:
-        """Where the numbers of `tensor` begin, which are written if they are not there yet."""
+        """Offset of the data of `tensor`, which is written if it is not in the file yet."""
         if name not in self._offsets:
             with self._path.open("ab") as file:
                 self._offsets[name] = file.tell()

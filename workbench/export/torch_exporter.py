@@ -1,4 +1,4 @@
-"""Export by `torch.export`, which keeps every size a symbol and refuses what it cannot follow."""
+"""Export by `torch.export`, which keeps sizes symbolic and refuses code that it cannot trace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NAME = "torch.export"
 
 _ANY = 2**62
-"""Where torch's infinity begins."""
+"""Sizes from here on are torch's infinity."""
 
 _LEAST = 2
 """The least size of an axis while it is exported."""
@@ -30,10 +30,10 @@ _LEAST = 2
 def export_by_torch(module: torch.nn.Module, signature: Signature, opset: int) -> ir.Model:
     """Export `module`, with the axes of `signature` dynamic and nothing optimized.
 
-    Axes of one name are held to one size.
+    Axes with the same name have the same size.
 
     Raises:
-        Exception: whatever torch raises where it cannot export the module.
+        Exception: any error of torch when it cannot export the module.
         ModelError: the module fixes the size of an axis that is to be dynamic.
     """
     import torch
@@ -59,8 +59,8 @@ def export_by_torch(module: torch.nn.Module, signature: Signature, opset: int) -
             output_names=list(signature.output_names),
         )
 
-    # The fused kernels lay their result out in memory as the decomposition of attention does not,
-    # and a view that was right of the one is refused of the other.
+    # The memory layout of the fused kernels' results differs from that of the decomposition of
+    # attention, for which some valid views would be refused.
     with sdpa_kernel(SDPBackend.MATH), kept_translation_table():
         program = write()
         updated = () if program is None else updated_buffers(module, program)
@@ -69,7 +69,7 @@ def export_by_torch(module: torch.nn.Module, signature: Signature, opset: int) -
             program = write()
     if program is None:
         raise ModelError("torch.onnx.export returned nothing.")
-    # Where the module cannot do with any size, torch gives in and fixes it silently.
+    # If the module does not support any size, torch silently fixes the size.
     _name_axes(program.model, signature)
     if program.exported_program is not None:
         mark_padding(program.model, program.exported_program)
@@ -93,9 +93,9 @@ def _mark_changed_inputs(
 def _mark_size_ranges(
     model: ir.Model, exported: torch.export.ExportedProgram, signature: Signature
 ) -> None:
-    """Note for which sizes the module does what was traced.
+    """Record the sizes for which the module behaves as traced.
 
-    Where it decides by a size, as in `if len(x) > 8`, torch notes the range and says nothing.
+    Where it branches on a size, as in `if len(x) > 8`, torch records the range silently.
     """
     values = {node.name: node.meta.get("val") for node in exported.graph.nodes}
     ranges: dict[str, tuple[int, int]] = {}
@@ -122,7 +122,7 @@ def _bound(value: Any, default: int) -> int:
 
 
 def _name_axes(model: ir.Model, signature: Signature) -> None:
-    """Give the axes of the inputs their names, in every shape that mentions them."""
+    """Name the axes of the inputs, in every shape that contains them."""
     names: dict[str, str] = {}
     for value, axes in zip(model.graph.inputs, signature.axes, strict=True):
         for axis, name in axes.items():
@@ -154,7 +154,7 @@ def _renamed(size: str, names: Mapping[str, str]) -> str:
 
 
 def branches_on_values(error: BaseException | None) -> bool:
-    """Whether torch refused because the module decides by the values of a tensor what to do."""
+    """Whether torch refused because the module branches on the values of a tensor."""
     for each in error_chain(error):
         if type(each).__name__ in {"GuardOnDataDependentSymNode", "PendingUnbackedSymbolNotFound"}:
             return True

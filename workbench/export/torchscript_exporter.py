@@ -1,7 +1,8 @@
-"""Export by tracing to TorchScript: takes what `torch.export` does not, but may freeze sizes.
+"""Export by tracing to TorchScript: supports code that `torch.export` does not, but may freeze
+sizes.
 
-Tracing records the operations of one run. A size that the module computed with in Python is a
-constant in the graph from then on, silently, so the graph is run on inputs of other sizes and
+Tracing records the operations of one run. A size used in Python computations silently becomes
+a constant of the graph, so the graph is run on inputs of other sizes and
 compared with the module.
 """
 
@@ -37,8 +38,8 @@ def export_by_tracing(module: torch.nn.Module, signature: Signature, opset: int)
     """Trace `module`; names of parameters are kept and nothing is folded.
 
     Raises:
-        Exception: whatever torch raises where it cannot export the module.
-        ModelError: the graph computes something else than the module on inputs of other sizes.
+        Exception: any error of torch when it cannot export the module.
+        ModelError: the graph differs from the module on inputs of other sizes.
     """
     import onnx
     import torch
@@ -68,7 +69,7 @@ def export_by_tracing(module: torch.nn.Module, signature: Signature, opset: int)
 
 @contextmanager
 def _nothing_printed() -> Iterator[None]:
-    """Send to nowhere what native code prints: torch writes out the whole graph where it fails."""
+    """Suppress output of native code: torch prints the whole graph when it fails."""
     sys.stdout.flush()
     kept = os.dup(1)
     try:
@@ -82,7 +83,7 @@ def _nothing_printed() -> Iterator[None]:
 
 @contextmanager
 def _buffers_unwritten(module: torch.nn.Module) -> Iterator[None]:
-    """Give buffers their values back, and raise a ModelError if any had been written."""
+    """Restore the buffers, and raise a ModelError if any was written."""
     buffers = [(name, buffer, buffer.clone()) for name, buffer in module.named_buffers()]
     written = []
     try:
@@ -98,7 +99,7 @@ def _buffers_unwritten(module: torch.nn.Module) -> Iterator[None]:
 
 
 def _name_nodes(proto: onnx.ModelProto, modules: Set[str]) -> None:
-    """Note the modules around each node in the way of torch.export.
+    """Record the modules around each node, in the format of torch.export.
 
     A node's name contains them, each as its path from the one before: /model/layers.0/norm/Add, but
     /model/model.0/Add in a Sequential called model.
@@ -142,7 +143,7 @@ def _check(proto: onnx.ModelProto, module: torch.nn.Module, signature: Signature
 
 
 def _of_other_sizes(signature: Signature) -> list[torch.Tensor]:
-    """The examples with every dynamic axis one longer than it was: the first element again."""
+    """The examples with every dynamic axis longer by one: the first element is repeated."""
     import torch
 
     inputs = []

@@ -1,8 +1,8 @@
-"""torch's table of translations to ONNX, made once a process.
+"""torch's table of translations to ONNX, created once per process.
 
 `torch.onnx.export` makes it for every export from the sources of some 500 functions, in 0.6 s. It
-takes no table that is given, so one function of torch 2.13 is replaced while it exports; another
-version is left as it is.
+does not accept a given table, so one function of torch 2.13 is replaced during an export; other
+versions are not patched.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 KNOWN_VERSION = "2.13."
 
 _tables: dict[int, ONNXRegistry] = {}
-"""Opset version -> the table as torch made it, to which no export has added."""
+"""Opset version -> the table as created by torch, without additions by exports."""
 
 
 @contextmanager

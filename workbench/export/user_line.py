@@ -27,9 +27,9 @@ _NOT_THE_USERS = (
 
 
 def failing_line(error: BaseException | None) -> str | None:
-    """Where in the user's module `error` or what caused it arose: file, line, function and code.
+    """Where in the user's module `error` or its cause arose: file, line, function and code.
 
-    An error of the exporter's own, after the module was traced, is followed to the line that the
+    An error of the exporter itself, after the module was traced, is mapped to the line that the
     current operator came from.
     """
     found = None
@@ -84,7 +84,7 @@ def _is_user_code(file: str) -> bool:
 
 @cache
 def _folders() -> tuple[str, ...]:
-    """Where the code lies that traces modules."""
+    """Folders of the code that traces modules."""
     found = [find_spec(name) for name in _NOT_THE_USERS]
     return tuple(
         folder for spec in found if spec for folder in spec.submodule_search_locations or ()

@@ -28,10 +28,10 @@ from pydantic import BaseModel, Field, ValidationError
 
 from workbench.errors import WorkbenchError
 from workbench.export_cache.code_used import CodeUsed
-from workbench.export_cache.place import UnusableCacheError, cache_folder, check_cache_folder
 from workbench.files.disk import disk_problem
 from workbench.files.regular_file import open_regular
 from workbench.files.temporary_folder import remove_abandoned, temporary_folder
+from workbench.files.user_cache import UnusableCacheError, cache_folder, check_cache_folder
 
 LIMIT_BYTES = 2 * 10**9
 """Of all entries together; those unused for longest are removed first."""
@@ -39,6 +39,7 @@ LIMIT_BYTES = 2 * 10**9
 LONGEST_WAIT_S = 120.0
 """For another process that makes the same entry; then each makes its own."""
 
+FOLDER = "exports"
 RECORD = "entry.json"
 LOCKS = "locks"
 
@@ -77,7 +78,7 @@ class ExportCache(NamedTuple):
     def of_user(cls, tell: Tell) -> ExportCache | None:
         """The cache; None where it is turned off or cannot be used, which `tell` reports."""
         try:
-            folder = cache_folder()
+            folder = cache_folder(FOLDER)
         except UnusableCacheError as error:
             tell(str(error))
             return None

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import sys
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
+from workbench.files.user_cache import user_cache
+
 TORCH_INTEROP, DEVICE_KERNELS = "torch_interop", "device_kernels"
-"""PyTorch's kernels for ORTModule, and our own kernels for on-device training, without torch."""
+"""PyTorch's kernels for ORTModule, and the workbench's, without torch, for ORTModule and on
+device."""
 
 EXTENSIONS = (DEVICE_KERNELS, TORCH_INTEROP)
 
@@ -24,7 +26,7 @@ RECORD = "built.json"
 
 _WHAT = {
     TORCH_INTEROP: "PyTorch's kernels",
-    DEVICE_KERNELS: "The kernels for on-device training",
+    DEVICE_KERNELS: "The workbench's own kernels",
 }
 _RUNTIMES = ("onnxruntime-training-cpu", "onnxruntime-training")
 
@@ -51,10 +53,8 @@ def native_extension(name: str = TORCH_INTEROP) -> NativeExtension:
 
 
 def cache() -> Path:
-    """The user's cache folder for compiled extensions: in XDG_CACHE_HOME, or ~/.cache."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    home = Path(base) if base else Path.home() / ".cache"
-    return home / "onnxruntime-training-workbench" / "extensions"
+    """The user's cache folder for compiled extensions."""
+    return user_cache() / "extensions"
 
 
 def key(name: str = TORCH_INTEROP) -> str:

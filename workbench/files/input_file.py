@@ -62,7 +62,7 @@ def read_file(path: Path, failure: type[WorkbenchError]) -> bytes:
 
 
 def file_kind(path: Path) -> int | None:
-    """The file type of `path` as `stat.S_IFMT` gives it, links followed; None: does not exist.
+    """The file type of `path` as `stat.S_IFMT` returns it, links followed; None: does not exist.
 
     Raises:
         OSError: `path` cannot be resolved, for example because its name is too long.

@@ -37,7 +37,7 @@ def replacing_file(path: Path, failure: type[WorkbenchError]) -> Iterator[Path]:
 
 
 def output_path(path: object, failure: type[WorkbenchError]) -> Path:
-    """The path of a file to write, as a caller gives it.
+    """The path of a file to write, as a caller passes it.
 
     Raises:
         failure: it is neither a string nor a path.

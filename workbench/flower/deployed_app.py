@@ -13,10 +13,10 @@ from flwr.app import Context
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 
-from workbench.data import load_saved_dataset
 from workbench.errors import EngineError
 from workbench.flower.client.client_app import Client, make_client_app
 from workbench.flower.client.client_training import ClientTraining
+from workbench.flower.client.withheld_errors import load_rows
 from workbench.flower.grids.deployed_grid import DeployedGrid
 from workbench.flower.grids.grid import ClientGrid
 from workbench.flower.server.federated_worker import Server, train_federated
@@ -47,7 +47,7 @@ def client_app(settings: Path) -> ClientApp:
 
     def client_of(context: Context, _: dict[str, Any]) -> Client:
         folder = Path(_own(context, CLIENT_FOLDER))
-        data = load_saved_dataset(Path(_own(context, DATA_FOLDER)))
+        data = load_rows(Path(_own(context, DATA_FOLDER)))
         training = ClientTraining(folder / "model", folder / "artifacts", config, options)
         return Client(int(context.node_config.get(NUMBER, 0)), data, training)
 

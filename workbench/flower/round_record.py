@@ -23,6 +23,7 @@ class RoundRecord:
         self._sent_bytes = 0
         self._received_bytes = 0
         self._clients: dict[int, dict[str, Any]] = {}
+        self._waited_s: dict[bool, float] = {}
         self.privacy: dict[str, float] = {}
 
     def count_bytes(self, sent_bytes: int, received_bytes: int) -> None:
@@ -30,8 +31,30 @@ class RoundRecord:
         self._sent_bytes += sent_bytes
         self._received_bytes += received_bytes
 
-    def add(self, client: int, facts: Mapping[str, Any], training: bool, problem: str) -> None:
-        """Record the reply of a client; `problem` says why it is not used."""
+    def wait(self, seconds: float, training: bool) -> None:
+        """Count that the round would have waited so long for a simulated device.
+
+        All train at the same time, and then all evaluate: the slowest of each counts.
+        """
+        self._waited_s[training] = max(self._waited_s.get(training, 0.0), seconds)
+
+    def add(
+        self,
+        client: int,
+        facts: Mapping[str, Any],
+        training: bool,
+        problem: str,
+        device_s: float | None = None,
+    ) -> None:
+        """Record the reply of a client.
+
+        Args:
+            client: its number.
+            facts: what it tells.
+            training: whether it was asked to train, or to evaluate.
+            problem: why it is not used, else empty.
+            device_s: how long its simulated device would have taken.
+        """
         if problem:
             self.leave_out(client, problem if training else f"Evaluation: {problem}")
             return
@@ -39,6 +62,8 @@ class RoundRecord:
         if training:
             found |= {name: facts[name] for name in ("rows", "samples", "loss", "seconds")}
             found["peak_rss_bytes"] = facts["peak_rss_bytes"]
+            if device_s is not None:
+                found["simulated_seconds"] = device_s
         else:
             found |= {"test_loss": facts["loss"], "accuracy": facts.get("accuracy")}
 
@@ -84,6 +109,7 @@ class RoundRecord:
         return {
             "step": self.number,
             "seconds": time.perf_counter() - self._started,
+            **({"simulated_seconds": sum(self._waited_s.values())} if self._waited_s else {}),
             "sent_bytes": self._sent_bytes,
             "received_bytes": self._received_bytes,
             **self.privacy,

@@ -45,7 +45,7 @@ class Node(NamedTuple):
     name: str
     """Its name, or that of its first output."""
     op: str
-    """Operator, "com.microsoft::Name" if it is of another domain than ONNX's own."""
+    """Operator type, "com.microsoft::Name" if its domain is not ONNX's default."""
     kind: Kind
     group: int
     """Position of its group."""
@@ -83,14 +83,14 @@ class GraphDescription(NamedTuple):
     groups: tuple[Group, ...]
     """The root first; a group comes after the one around it."""
     notices: tuple[str, ...] = ()
-    """Sentences on what is not as one would expect."""
+    """Sentences on unexpected properties of the graph."""
 
     @property
     def operator_count(self) -> int:
         return sum(node.kind == "operator" for node in self.nodes)
 
     def find(self, name: str) -> int | None:
-        """Position of the node with this name, or that gives the value of this name."""
+        """Position of the node with this name, or whose output has it."""
         for index, node in enumerate(self.nodes):
             if node.name == name:
                 return index

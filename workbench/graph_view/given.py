@@ -1,4 +1,4 @@
-"""The graphs of what a user gives: a model, artifacts, or a file."""
+"""The graphs of a model, of artifacts, or of a file."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _OLD = (
 
 
 class GivenGraphs(NamedTuple):
-    """The graphs that something has; each is read on request."""
+    """The graphs of a model, of artifacts or of a file; each is read on request."""
 
     name: str
-    """For people."""
+    """Name to show."""
     keys: tuple[str, ...]
     """The graphs that there are, such as `KINDS`."""
     read: Callable[[str, Report], GraphFile]

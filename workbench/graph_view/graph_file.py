@@ -43,8 +43,8 @@ class GraphFile:
 
         Args:
             key: short name, such as "training".
-            title: name for people.
-            load: gives the graph; called again when values are requested.
+            title: name to show.
+            load: returns the graph; called again when values are requested.
             path: the file that it comes from, beside which external data lies; None if there is
                 none.
             parameters: names of values that are parameters.

@@ -1,4 +1,4 @@
-"""Puts nodes into groups, of a size that can be looked at."""
+"""Puts nodes into groups of a size that can be shown."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ GAP = 18.0
 RANK_GAP = 26.0
 
 _WIDEST = 12
-"""Boxes without edges that stand side by side, at most."""
+"""Boxes without edges side by side, at most."""
 
 
 class Size(NamedTuple):
@@ -31,7 +31,7 @@ def layered(sizes: Sequence[Size], edges: Sequence[tuple[int, int]]) -> LayeredL
 
     Args:
         sizes: of the boxes, in the order of the graph.
-        edges: pairs of positions; those that go back in this order do not count for ranks.
+        edges: pairs of positions; those that go back in this order are ignored by the ranks.
     """
     ahead = sorted((a, b) for a, b in edges if a < b)
     rank = [0] * len(sizes)

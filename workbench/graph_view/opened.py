@@ -24,7 +24,7 @@ def opened_at_first(shown: GraphDescription) -> list[str]:
     while level:
         following: list[int] = []
         for position in level:
-            # In place of the group stand its children.
+            # The group is replaced by its children.
             if count - 1 + children[position] <= MOST_SHOWN:
                 count += children[position] - 1
                 opened.append(shown.groups[position].path)

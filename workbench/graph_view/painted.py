@@ -23,7 +23,7 @@ class Painted(NamedTuple):
 
     engine: str
     times_us: tuple[float | None, ...]
-    """Microseconds of a step; None for a node that the profile does not name."""
+    """Microseconds of a step; None for a node that is not in the profile."""
     result_bytes: tuple[int | None, ...]
     """Size of the node's results for the profile's batch; None where a shape is not known."""
     sentence: str
@@ -53,7 +53,7 @@ def painted(shown: GraphDescription, profile: Profile) -> Painted:
 
     An operator matches where its node has the name and the operator of a node of the graph. A
     kernel of the workbench has the name of the node whose result it computes, and all of its time
-    is there. What ONNX Runtime fuses when it loads the graph has names of its own, and is not
+    is there. Nodes that ONNX Runtime fuses when it loads the graph get other names, and are not
     matched.
 
     Raises:

@@ -57,8 +57,8 @@ def describe(
 
     Args:
         key: short name.
-        title: name for people.
-        model: with inferred shapes, as `plain_graph` gives it.
+        title: name to show.
+        model: with inferred shapes, as `plain_graph` returns it.
         parameters: names of values that are parameters.
         provenance: of the nodes, in their order; None if nothing is recorded.
         notices: sentences to show with it.

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from workbench.run_folder.run_folder import write_json
+from workbench.files.json_file import write_json
 
 
 class GraphRequest(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 BINS = 24
 
 _CHUNK = 1 << 20
-"""Elements that are looked at together, so that a large tensor takes little memory."""
+"""Elements that are read together, so that a large tensor takes little memory."""
 
 
 class TensorSummary(NamedTuple):
@@ -28,7 +28,7 @@ class TensorSummary(NamedTuple):
     maximum: float | None
     mean: float | None
     std: float | None
-    """Of the population."""
+    """Standard deviation of the population."""
     histogram: tuple[int, ...]
     """Finite values in `BINS` bins of equal width from `minimum` to `maximum`; empty without."""
 

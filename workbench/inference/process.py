@@ -72,7 +72,7 @@ class InferenceProcess:
             except (BrokenPipeError, ValueError):  # it has exited, or was closed
                 answer = None
             except BaseException:
-                # Interrupted: the next question would get the answer to this one.
+                # Interrupted: the next request would receive the answer to this one.
                 self._child.kill()
                 raise
             if answer is None:
@@ -94,12 +94,12 @@ class InferenceProcess:
                 self._log.close()
 
     def __del__(self) -> None:
-        # A log that was not opened: the process could not be started.
+        # The log was not opened: the process could not be started.
         if hasattr(self, "_child"):
             self.close()
 
     def _reason(self) -> str:
-        """Asked under the lock: `close` would close the log meanwhile."""
+        """Why the process ended; called under the lock, as `close` closes the log."""
         if self._closing:
             return " It was closed."
         self._log.seek(0)

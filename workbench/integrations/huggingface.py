@@ -2,7 +2,7 @@
 
     from workbench.integrations.huggingface import ORTTrainer as Trainer
 
-A script of transformers trains so by this line alone.
+This line alone changes a script of transformers; one of Seq2SeqTrainer imports the other class.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor, nn
-from transformers import Trainer, TrainingArguments
+from transformers import Seq2SeqTrainer, Trainer, TrainingArguments
 from typing_extensions import override
 
 from workbench.errors import ConfigError
@@ -19,14 +19,15 @@ from workbench.ort.ortmodule import ORTModule
 from workbench.settings.ortmodule_options import ORTModuleOptions
 
 BRANCH_ON_LABELS = ("deberta", "deberta-v2")
-"""Model types that ask for the labels' values, which no graph can, unless a problem type is set."""
+"""Model types that branch on the labels' values, which no graph can, unless a problem type is
+set."""
 
 
 class ORTTrainer(Trainer):
     """A `transformers.Trainer` that trains its model in an ORTModule.
 
     `model` stays the plain model, by whose class the Trainer decides how to save it, what its
-    labels are, and how to smooth them; `model_wrapped` is the ORTModule, or what holds it in
+    labels are, and how to smooth them; `model_wrapped` is the ORTModule, or its wrapper in
     several processes. Evaluation and prediction run in PyTorch. DeBERTa that classifies sequences
     gets the `problem_type` of its labels in its config, as the other models set it themselves.
 
@@ -37,14 +38,14 @@ class ORTTrainer(Trainer):
 
     Raises:
         ConfigError: an option of ORTModule is unknown or wrong, or `torch_compile` is set; in
-            `train`, if DeepSpeed or FSDP wraps the model, which has no place for an ORTModule.
+            `train`, if DeepSpeed or FSDP wraps the model, which does not support an ORTModule.
     """
 
     ort_module: ORTModule | None = None
     """The module that trains the model, from the first call of `train` on."""
 
     _checked: nn.Module | None = None
-    """The module that the Trainer was last seen to train."""
+    """The module that the Trainer trained when it was last checked."""
 
     def __init__(
         self,
@@ -92,7 +93,7 @@ class ORTTrainer(Trainer):
         return loss
 
     def _refuse_to_train_without(self, model: nn.Module) -> None:
-        """Raise a ConfigError where something wraps the model without its ORTModule."""
+        """Raise a ConfigError if a wrapper of the model does not contain its ORTModule."""
         ours = self.ort_module
         if ours is not None and any(each is ours for each in model.modules()):
             return
@@ -112,8 +113,12 @@ class ORTTrainer(Trainer):
         return self.ort_module
 
 
+class ORTSeq2SeqTrainer(ORTTrainer, Seq2SeqTrainer):
+    """A `transformers.Seq2SeqTrainer` that trains as `ORTTrainer`; it generates in PyTorch."""
+
+
 def _set_problem_type(model: nn.Module | None, labels: object) -> None:
-    """Of a model that takes one class a row: equal results, by a loss without branches."""
+    """Set it for a model with one class per row: equal results, by a loss without branches."""
     config = getattr(model, "config", None)
     if config is None or getattr(config, "model_type", None) not in BRANCH_ON_LABELS:
         return

@@ -1,4 +1,4 @@
-"""`load_model` and `load_dataset`: find out what they are given, samples included.
+"""`load_model` and `load_dataset`: detect the type of a source, samples included.
 
 Importing this package imports neither torch nor onnx.
 """

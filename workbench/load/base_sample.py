@@ -16,7 +16,7 @@ class BaseSample(NamedTuple):
 
     name: str
     kind: Literal["image", "audio", "text"]
-    """Of the examples that it is personalised with."""
+    """Kind of the examples that it is personalised with."""
     classes: tuple[str, ...]
     """Classes of its first outputs; further outputs are unassigned."""
     head: tuple[str, ...]

@@ -88,7 +88,8 @@ def load_dataset(
 
 
 def _sample_name(source: Any) -> str | None:
-    """The name of the sample dataset or model that `source` refers to; None if it is no sample."""
+    """The name of the sample dataset or model that `source` refers to; None if it is not a
+    sample."""
     if isinstance(source, Model):
         if source.dataset is None:
             raise DataError(

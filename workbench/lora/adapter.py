@@ -19,7 +19,8 @@ def initial_adapters(
     """A and B of every weight by name, float32: A (rank, inputs), B (outputs, rank), which is 0.
 
     A is uniform between ±1 / sqrt(inputs), which is `torch.nn.init.kaiming_uniform_` with a =
-    sqrt(5), as in PEFT. Each is drawn from the seed and its name, whatever else is adapted.
+    sqrt(5), as in PEFT. Each is drawn from the seed and its name, independently of the other
+    adapters.
     """
     made = {}
     for weight in weights:

@@ -42,7 +42,7 @@ def write_adapter_file(
     Args:
         adapters: the arrays by the names of the model's inputs.
         path: the file to write.
-        adapter_version: for the reader's own use, as is `model_version`.
+        adapter_version: for the application, as is `model_version`.
         model_version: of the model that they belong to.
 
     Raises:

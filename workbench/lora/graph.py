@@ -20,7 +20,7 @@ class _Use(NamedTuple):
 
     node: ir.Node
     inputs_first: bool
-    """Of the weight itself."""
+    """Whether the weight's shape is (inputs, outputs)."""
 
 
 def graph_linear_weights(model: onnx.ModelProto) -> dict[str, LinearWeight]:

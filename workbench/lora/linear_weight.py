@@ -26,7 +26,7 @@ class LinearWeight(NamedTuple):
     inputs_first: bool = False
     """Whether its shape is (inputs, outputs), as MatMul has it, and not (outputs, inputs)."""
     kernel: tuple[int, ...] = ()
-    """Of a convolution: the further axes of its shape, each of one element."""
+    """Further axes of the shape of a convolution's weight, each of one element."""
     aliases: tuple[str, ...] = ()
     """Further names of the same tensor, in layers that share it."""
 
@@ -45,12 +45,12 @@ class LinearWeight(NamedTuple):
 
     @property
     def largest_rank(self) -> int:
-        """Of a product of the same shape."""
+        """Largest rank of a matrix of this shape."""
         return min(self.in_features, self.out_features)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the weight itself."""
+        """Shape of the weight."""
         sizes = (self.out_features, self.in_features)
         return (*(reversed(sizes) if self.inputs_first else sizes), *self.kernel)
 
@@ -75,7 +75,8 @@ class LinearWeight(NamedTuple):
 def targeted_weights(
     linear: Mapping[str, LinearWeight], shapes: Mapping[str, tuple[int, ...]], options: LoraOptions
 ) -> list[LinearWeight]:
-    """The weights of linear layers that match a target; what else matches is left as it is.
+    """The weights of linear layers that match a target; other parameters that match are not
+    adapted.
 
     Args:
         linear: the weights of linear layers by name.

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from torch import nn
 
 _PROJECTIONS = ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight")
-"""Of `nn.MultiheadAttention`: one packed, or three where keys or values have another size."""
+"""Weights of `nn.MultiheadAttention`: one packed, or three if keys or values differ in size."""
 
 _CONV1D = ("transformers.pytorch_utils", "Conv1D")
-"""By its name: transformers takes seconds to import, and is loaded where there is one."""
+"""Module and name of the class: importing transformers takes seconds."""
 
 _CALLED = {
     ("torch.nn.modules.linear", "Linear"),
@@ -152,7 +152,7 @@ def _adapt(layer: nn.Module, attribute: str, adapter: Adapter) -> None:
         return made
 
     body: dict[str, Any] = {"__module__": kind.__module__, attribute: property(weight)}
-    # Another forward pass may do anything with the weight.
+    # Another forward pass may use the weight in any way.
     definer = next(base for base in kind.__mro__ if "forward" in vars(base))
     if _names(definer)[0] in _CALLED:
         body["forward"] = forward

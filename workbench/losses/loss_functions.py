@@ -46,7 +46,7 @@ def load_function(loss: Loss, model_folder: Path | None) -> Callable[..., Any]:
 
     Raises:
         ConfigError: this process is not allowed to read the pickle.
-        ModelError: the file of the pickle is missing, or is not a regular file.
+        ModelError: the pickle is missing, or is not a regular file.
     """
     if loss.function is not None:
         return loss.function

@@ -1,4 +1,4 @@
-"""By what a loss divides its sum, so that means over parts of a batch can be joined."""
+"""Divisor of a mean loss, with which means over parts of a batch can be combined."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def mean_weight(loss: Loss, target: np.ndarray) -> float:
     """The divisor of PyTorch's mean over the rows of `target`, up to a constant factor.
 
     For class indices the sum of the class weights of all labels that are not ignored; otherwise the
-    number of rows. A function of the user's own is taken for a mean over its rows.
+    number of rows. A custom function is assumed to be a mean over its rows.
     """
     indices = loss.name in CLASS_LOSSES and target.dtype.kind != "f"
     if loss.custom or not indices:

@@ -1,4 +1,4 @@
-"""Less frequent garbage collection while many objects are made and few become garbage."""
+"""Less frequent garbage collection while many objects are created and few are freed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import contextmanager
 
 THRESHOLDS = (50_000, 20, 100)
 """See `gc.set_threshold`. With the default a quarter of the time that torch takes to be imported
-and to export a small module goes into looking through objects that all stay."""
+and to export a small module is spent on checking objects that are all still used."""
 
 
 @contextmanager
 def infrequent_garbage_collection() -> Iterator[None]:
-    """Within the block Python looks for garbage less often; one thread at a time enters it.
+    """Collect garbage less often within the block; one thread at a time enters it.
 
-    A caller who has turned the collection off keeps it off.
+    If the caller has disabled the collection, it stays disabled.
     """
     before = gc.get_threshold()
     if before[0]:

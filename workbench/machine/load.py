@@ -74,7 +74,7 @@ class LoadMeter:
         """Create a meter.
 
         Args:
-            excluded_pids: gives the ids of processes that, with their children, do not count.
+            excluded_pids: returns the ids of processes that, with their children, are not counted.
         """
         self._excluded_pids = excluded_pids
         self._started: tuple[_Clock, dict[int, float]] | None = None

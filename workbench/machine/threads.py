@@ -25,7 +25,7 @@ def within_cores(name: str, threads: int | None, info: ValidationInfo) -> int | 
     start as many as requested.
 
     Raises:
-        ValueError: there are fewer cores; gives their number.
+        ValueError: there are fewer cores; names their number.
     """
     most = default_threads()
     if threads is not None and threads > most and info.context != RECORD:

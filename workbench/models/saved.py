@@ -7,13 +7,13 @@ from typing import Any
 
 from workbench.errors import ModelError, RunFolderError
 from workbench.files.format_version import refuse_newer_format
+from workbench.files.json_file import read_json
 from workbench.models.model import FORMAT_VERSION, WEIGHTS_FILE, Model
 from workbench.models.sources.factory import FactorySource
 from workbench.models.sources.memory import MemorySource
 from workbench.models.sources.onnx import OnnxSource
 from workbench.models.sources.sample import SampleSource
 from workbench.models.sources.source import Source
-from workbench.run_folder.records import read_json
 from workbench.settings.config import read_config
 
 SOURCES: dict[str, type[Source]] = {

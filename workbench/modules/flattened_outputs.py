@@ -50,8 +50,8 @@ def _items(value: Any) -> list[tuple[str, Any]]:
 def output_names(paths: Sequence[tuple[str, ...]]) -> list[str]:
     """A name for each path.
 
-    {"logits": a, "hidden": (b, c)} gives logits, hidden_0 and hidden_1; (a, b) gives output_0 and
-    output_1; a single tensor gives output.
+    {"logits": a, "hidden": (b, c)} becomes logits, hidden_0 and hidden_1; (a, b) output_0 and
+    output_1; a single tensor output.
     """
     names = []
     for path in paths:

@@ -105,6 +105,6 @@ def _from_tensor(value: Any) -> np.ndarray:
 
 
 def _plain(array: np.ndarray) -> np.ndarray:
-    # ml_dtypes, where it is loaded, gives numpy a bfloat16 of another kind.
+    # ml_dtypes, where it is loaded, registers a bfloat16 dtype of another kind in numpy.
     floating = array.dtype.kind == "f" or array.dtype.name == "bfloat16"
     return array.astype(np.float32) if floating else array.copy()

@@ -37,10 +37,10 @@ DRAWN = "drawn"
 """For a Cast: 1 with the probability given by the second input of the comparison before it."""
 
 UPDATES = "updates"
-"""For an Identity: the buffer whose updated value, after a forward pass in training, it gives."""
+"""For an Identity: the buffer whose updated value, after a forward pass in training, it returns."""
 
 FUNCTION = "function"
-"""Of a Clip without bounds: it gives a result of the custom autograd function of this name, whose
+"""Of a Clip without bounds: it returns a result of the custom autograd function of this name, whose
 own backward is not in the graph."""
 
 FUNCTION_CALL = "function_call"
@@ -48,12 +48,12 @@ FUNCTION_CALL = "function_call"
 of a custom autograd function."""
 
 ARGUMENT = "argument"
-"""Of a Clip without bounds: it gives an argument of a custom autograd function, by this number."""
+"""Of a Clip without bounds: it returns the argument of this index of a custom autograd function."""
 
 BACKWARD = "backward"
 """Of a Clip with `FUNCTION`: the function's own backward is in the graph. It begins at nodes with
 `RESULT_GRADIENT` and ends at nodes with `ARGUMENT_GRADIENT`, and nothing else reads it. The value
-is what PyTorch gives it for a result without a gradient: `ZEROS`, or `NONE`."""
+is what PyTorch passes to it for a result without a gradient: `ZEROS`, or `NONE`."""
 
 ZEROS, NONE = "zeros", "none"
 
@@ -62,7 +62,7 @@ RESULT_GRADIENT = "result_gradient"
 which it is computed from."""
 
 ARGUMENT_GRADIENT = "argument_gradient"
-"""Of a Clip without bounds: it gives the gradient of an argument, "call.argument"."""
+"""Of a Clip without bounds: it returns the gradient of an argument, "call.argument"."""
 
 RESULT = "result"
 """Of a Clip with `BACKWARD`: the number of the result."""

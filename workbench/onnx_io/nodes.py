@@ -1,10 +1,10 @@
-"""Checks the nodes of an untrusted ONNX graph: known operators, topological order, no cycles."""
+"""Nodes of an ONNX graph: their attributes and outputs, and the check of untrusted ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import ModelError, nearest
 
@@ -80,6 +80,21 @@ def sort_nodes(graph: onnx.GraphProto, what: str) -> None:
 def label(node: onnx.NodeProto) -> str:
     """Name of the node, or of its first output if it has none."""
     return str(node.name or next(iter(node.output), ""))
+
+
+def attribute(node: onnx.NodeProto, name: str, default: Any) -> Any:
+    """The value of an attribute of `node`, or `default` where it has none."""
+    from onnx import helper
+
+    for found in node.attribute:
+        if found.name == name:
+            return helper.get_attribute_value(found)
+    return default
+
+
+def output(node: onnx.NodeProto, index: int) -> str:
+    """The name of an output of `node`; empty for an omitted optional one."""
+    return node.output[index] if index < len(node.output) else ""
 
 
 def every_node(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:

@@ -1,4 +1,4 @@
-"""The path of an .onnx file to write, as a caller gives it."""
+"""The path of an .onnx file to write, as a caller passes it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ def onnx_path(path: object, *, or_suffix: str | None = None) -> Path:
     """`path`, which must end in ".onnx", and must be possible to write.
 
     Args:
-        path: as a caller gives it.
+        path: as a caller passes it.
         or_suffix: another suffix that is allowed.
 
     Raises:
-        ModelError: it is no path, has another suffix, or cannot be written.
+        ModelError: it is not a path, has another suffix, or cannot be written.
     """
     place = output_path(path, ModelError)
     check_place(place, ModelError)

@@ -69,7 +69,7 @@ def _lacks_kernel(node: ir.Node) -> bool:
 
 
 def ordered(node: ir.Node) -> list[ir.Node] | None:
-    """Nodes that replace `node`, a scatter with a reduction; the last one gives its output.
+    """Nodes that replace `node`, a scatter with a reduction; the last one has its output.
 
     The indexed axes are flattened to one, and so are the axes of a slice; each element of a slice
     gets the index of the slice. A product with a one-hot matrix of the indices would be faster for

@@ -1,8 +1,8 @@
 """ONNX Runtime's native module, without the Python front ends of onnxruntime-training.
 
 A plain `import onnxruntime` of a training build imports `onnxruntime.training.ortmodule`, which
-loads torch, replaces `torch.utils.checkpoint.checkpoint` and then fails on current torch, unseen.
-None of it is needed to reach the native classes.
+loads torch, replaces `torch.utils.checkpoint.checkpoint` and then fails silently with current
+torch. None of it is needed for the native classes.
 """
 
 from __future__ import annotations

@@ -18,14 +18,14 @@ class ClassSlots(NamedTuple):
 
     A label that is one of the base model's classes keeps its output; the others get free outputs.
     The shape of the model does not depend on the number of classes, nor do its initial weights, so
-    that its training artifacts come from the cache of exports whatever the labels are.
+    that its training artifacts come from the export cache for any labels.
     """
 
     labels: tuple[str, ...]
     outputs: tuple[int, ...]
-    """Of each label, its index among the outputs."""
+    """Index of the output of each label."""
     base_classes: tuple[str, ...]
-    """Of the base model: its first outputs."""
+    """Classes of the base model, which are its first outputs."""
 
     @classmethod
     def of(cls, labels: Sequence[str], base_classes: Sequence[str], count: int) -> ClassSlots:

@@ -1,4 +1,4 @@
-"""One example of a user, and what its value may be."""
+"""One example of a user, and the values that are accepted."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Kind = Literal["image", "audio", "text"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 MOST = 10_000
-"""Examples of a collection."""
+"""Examples of a collection, at most."""
 LONGEST_LABEL = 60
-"""Characters of a label."""
+"""Characters of a label, at most."""
 LONGEST_TEXT = 1_000_000
-"""Characters of a text."""
+"""Characters of a text, at most."""
 FULL_SCALE = 32767
 """The int16 of a sound sample of 1."""
 
@@ -53,7 +53,7 @@ def check_label(label: Any) -> str:
     """`label` without blanks around it.
 
     Raises:
-        DataError: it is no text, empty, too long, or has characters that cannot be shown.
+        DataError: it is not a str, is empty or too long, or has characters that cannot be shown.
     """
     text = label.strip() if isinstance(label, str) else ""
     if not text or len(text) > LONGEST_LABEL or not text.isprintable():
@@ -67,7 +67,7 @@ def stored_value(kind: Kind, value: Any, rate: float | None = None) -> np.ndarra
     """The form in which a collection stores `value`; see `Examples.add`.
 
     Raises:
-        DataError: it is no value of this kind.
+        DataError: it is not a value of this kind.
     """
     if kind == "text":
         return _text(value)
@@ -121,7 +121,7 @@ def _averaged(rows: np.ndarray) -> np.ndarray:
 
 
 def is_stored(kind: Kind, values: np.ndarray) -> bool:
-    """Whether an array of a file holds values of this kind, one a row."""
+    """Whether an array of a file holds values of this kind, one per row."""
     shape, dtype = {
         "image": ((SIDE, SIDE), np.uint8),
         "audio": ((LENGTH,), np.int16),

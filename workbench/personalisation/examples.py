@@ -23,7 +23,7 @@ from workbench.personalisation.example import (
 from workbench.personalisation.examples_file import read_examples, write_examples
 
 MOST_UNDONE = 100
-"""Changes that can be undone."""
+"""Changes that can be undone, at most."""
 
 
 class _State(NamedTuple):
@@ -51,7 +51,7 @@ class Examples:
                 added with their examples.
 
         Raises:
-            DataError: there is no such kind, or a label is not one or is there twice.
+            DataError: the kind is unknown, or a label is invalid or there twice.
         """
         self.kind: Kind = check_kind(kind)
         if isinstance(classes, str) or not isinstance(classes, Iterable):
@@ -102,7 +102,7 @@ class Examples:
             The id of the example.
 
         Raises:
-            DataError: the value or the label is none; the collection stays as it was.
+            DataError: the value or the label is invalid; the collection is not changed.
         """
         if label is None and self.kind == "text":
             label = "text"
@@ -118,7 +118,7 @@ class Examples:
         """Give the example `id` another label.
 
         Raises:
-            DataError: there is no such example, or the label is none.
+            DataError: there is no such example, or the label is invalid.
         """
         text, old = check_label(label), self[id]
         new = Example(old.id, text, old.value)
@@ -137,7 +137,7 @@ class Examples:
         """Add a label without an example.
 
         Raises:
-            DataError: it is none, or is there already.
+            DataError: it is invalid, or exists already.
         """
         text = self._new_label(label)
         self._change(self.items, text)
@@ -146,7 +146,7 @@ class Examples:
         """Give a label another name, in all its examples.
 
         Raises:
-            DataError: there is no such label, or the name is none or taken.
+            DataError: there is no such label, or the name is invalid or taken.
         """
         old, new = self._known_label(label), self._new_label(name)
         items = (
@@ -225,7 +225,7 @@ class Examples:
         """Read what `save` wrote. The file is untrusted: nothing in it is unpickled or executed.
 
         Raises:
-            DataError: it is missing, corrupt, or no file of examples.
+            DataError: it is missing, corrupt, or not a file of examples.
         """
         if not isinstance(path, str | Path):
             raise DataError(f"{value_text(path)} is not the path of a file: give a string.")

@@ -23,7 +23,7 @@ from workbench.personalisation.example import (
 )
 
 MOST_BYTES = 200_000_000
-"""Of a file, uncompressed: as many recordings as a collection holds, with their labels."""
+"""Size limit of a file, uncompressed: the recordings of a full collection, with their labels."""
 FORMAT = 1
 """Version of the layout. Newer versions are refused."""
 

@@ -1,4 +1,4 @@
-"""How well a model does on the held-out examples, before or after training."""
+"""Metrics of a model on the held-out examples, before or after training."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class Prediction(NamedTuple):
     label: str
     """The most probable class."""
     probability: float
-    """Of that class, 0 to 1."""
+    """Probability of that class, 0 to 1."""
     probabilities: dict[str, float]
-    """Of every class."""
+    """Probability of each class."""
 
 
 class Outcome(NamedTuple):
-    """A model on the held-out examples. What does not apply to the kind is None or empty."""
+    """Metrics of a model on the held-out examples; None or empty if not of this kind."""
 
     accuracy: float | None = None
     """Share of the held-out images or recordings that get their label, 0 to 1; of a text the share
@@ -34,13 +34,13 @@ class Outcome(NamedTuple):
     predictions: dict[int, Prediction] = {}  # noqa: RUF012 -- never written to
     """By the id of the held-out example."""
     loss: float | None = None
-    """Of a text: nats per character."""
+    """For a text: nats per character."""
     perplexity: float | None = None
-    """Of a text: e to the power of `loss`."""
+    """For a text: e to the power of `loss`."""
     prompt: str | None = None
-    """Of a text: what `continuation` continues."""
+    """For a text: the text that `continuation` continues."""
     continuation: str | None = None
-    """Of a text: the most probable characters after `prompt`, one by one."""
+    """For a text: the most probable characters after `prompt`, one by one."""
 
     def record(self) -> dict[str, Any]:
         """For JSON."""

@@ -35,7 +35,7 @@ Status = Literal["training", "comparing", "completed", "stopped", "failed"]
 class Personalisation:
     """A base model that is fine-tuned on a user's examples; `personalise` returns it.
 
-    A thread of its own waits for the run and compares, so that every property answers at once.
+    A separate thread waits for the run and compares, so that every property returns at once.
 
     Attributes:
         run: the training run, with its `history` and `progress`.
@@ -56,7 +56,7 @@ class Personalisation:
             run: the training run.
             model: with the weights of the base.
             plan: what is trained and compared.
-            folder: for exported models; it is removed in the end.
+            folder: for exported models; removed by `close`.
         """
         self.run = run
         self.labels = plan.slots.labels if plan.slots is not None else ()
@@ -89,7 +89,7 @@ class Personalisation:
 
     @property
     def done(self) -> bool:
-        """Whether `after` is known, or never will be."""
+        """Whether `after` is known, or will not be computed."""
         return not self._thread.is_alive()
 
     @property
@@ -101,7 +101,7 @@ class Personalisation:
     def before(self) -> Outcome | None:
         """The base model on the held-out examples; None until it is known.
 
-        It can only answer with its own classes, so it is right about a new label never.
+        It only predicts its own classes, so it never predicts a new label.
         """
         return self._before
 
@@ -137,7 +137,7 @@ class Personalisation:
         return self
 
     def stop(self) -> None:
-        """Stop training before the next step; what was trained until then is compared."""
+        """Stop training before the next step; the model as trained until then is compared."""
         self.run.stop()
 
     def recognise(self, value: Any, rate: float | None = None) -> Prediction:
@@ -148,7 +148,7 @@ class Personalisation:
             rate: of a recording, samples per second.
 
         Raises:
-            DataError: the value is none of this kind, or the model is one of texts.
+            DataError: the value is not of this kind, or the model is one of texts.
             RunError: it is not trained yet.
         """
         kind = self._plan.base.kind
@@ -162,12 +162,12 @@ class Personalisation:
         """The most probable characters after `prompt`, one by one.
 
         Args:
-            prompt: what is continued; an empty one begins a line.
-            length: characters.
+            prompt: the text to continue; an empty one begins a line.
+            length: number of characters.
             trained: by the trained model; False: by the base model.
 
         Raises:
-            DataError: the model is none of texts.
+            DataError: the model is not one of texts.
             RunError: it is not trained yet.
         """
         if self._plan.base.kind != "text":
@@ -192,14 +192,14 @@ class Personalisation:
         return export_personal(self.run, self._model, self._plan, onnx_path(path))
 
     def close(self) -> None:
-        """Stop training, and end the process that compares; the run stays."""
+        """Stop training, and end the process that compares; the run is kept."""
         self.run.stop()
         self._process.close()
         self._thread.join()
         self._folder.cleanup()
 
     def __del__(self) -> None:
-        # One that was not made whole has neither.
+        # An object whose constructor failed has neither.
         if hasattr(self, "_process"):
             self._process.close()
             self._folder.cleanup()
@@ -210,7 +210,7 @@ class Personalisation:
         return self._trained
 
     def _compare(self) -> None:
-        """Compare both models, each as soon as it is there."""
+        """Compare both models, each as soon as it is available."""
         try:
             while not (has_graph(self.run) or self.run.ended):
                 time.sleep(POLL_S)

@@ -17,7 +17,9 @@ from workbench.personalisation.personalisation import Personalisation
 from workbench.personalisation.plan import PersonalisationPlan
 from workbench.personalisation.text_windows import split_text, text_dataset
 from workbench.personalisation.training_data import class_dataset, split_examples
+from workbench.runs import Run
 from workbench.runs import train as start_training
+from workbench.settings.engines import engine_info
 
 DEFAULTS: dict[Kind, dict[str, Any]] = {
     "image": {"steps": 150, "batch_size": 32, "learning_rate": 1e-2},
@@ -26,8 +28,10 @@ DEFAULTS: dict[Kind, dict[str, Any]] = {
 }
 """Settings of the run, by the kind of the examples: enough for a few classes and short texts."""
 
+HELD_OUT = 0.4
+"""Share of the examples of each label, of a text its end, that is not trained with."""
 PROMPT_CHARACTERS = 24
-"""Of the held-out text, what is continued where no prompt is given."""
+"""Length of the default prompt, the beginning of the held-out text."""
 
 
 def personalise(
@@ -36,16 +40,17 @@ def personalise(
     *,
     engine: str = "ondevice",
     train: Literal["head", "all"] = "head",
-    held_out: float = 0.4,
+    held_out: float = HELD_OUT,
     augment: bool = True,
     seed: int = 0,
     prompt: str | None = None,
+    base: Run | str | Path | None = None,
     **settings: Any,
 ) -> Personalisation:
     """Fine-tune a base model on a user's own examples; returns immediately.
 
     A share of the examples is held out: the base model and the trained one are compared on them.
-    The base checkpoint of the sample is the beginning, and its last layer is trained. The last
+    Training starts from the base checkpoint of the sample, and trains its last layer. The last
     layer has outputs for the base's classes and free ones for new labels.
 
     Args:
@@ -61,12 +66,15 @@ def personalise(
         augment: add varied copies to the training examples: images turned, scaled and moved a
             little, recordings at other speeds, moved and with noise. Held-out ones are never
             varied.
-        seed: of what is drawn: held-out examples, copies, order of the batches.
-        prompt: of texts: what both models continue; None: the beginning of the held-out part.
+        seed: random seed of held-out examples, copies and the order of the batches.
+        prompt: for texts: the text that both models continue; None: the beginning of the held-out
+            part.
+        base: other weights of this model to begin and compare with, as `wb.train` takes them, such
+            as those of a run; None: the base checkpoint.
         **settings: fields of `TrainingConfig`, such as `steps`, `learning_rate` or `lora`.
 
     Raises:
-        DataError: there are too few examples, or more labels than the model has room for.
+        DataError: there are too few examples, or more labels than the model has outputs.
         ConfigError: a setting is wrong, or the model has no base checkpoint for these examples.
         EngineError: the engine is unknown.
         RunFolderError: the run folder cannot be written.
@@ -85,16 +93,19 @@ def personalise(
         chosen["requires_grad"] = plan.base.head
     if "batch_size" not in settings:
         chosen["batch_size"] = min(chosen["batch_size"], len(plan.data.train))
-    # The folder goes with the result.
+    from_graph = head_alone and engine_info(engine).trains_artifacts
+    # The folder belongs to the result.
     folder = tempfile.TemporaryDirectory(prefix="workbench-")
-    from_graph = head_alone and engine == "ondevice"
+    # Other weights may be of the module, which has buffers that the graph has not.
+    from_graph = head_alone and engine_info(engine).trains_artifacts and base is None
     try:
-        base = base_model(plan.base, Path(folder.name), from_graph=from_graph)
-        run = start_training(base, plan.data, **chosen)
+        begun = base_model(plan.base, Path(folder.name), from_graph=from_graph)
+        run = start_training(begun, plan.data, base=base, **chosen)
     except BaseException:
         folder.cleanup()
         raise
-    return Personalisation(run, base, plan, folder)
+    assert run.model is not None
+    return Personalisation(run, run.model, plan, folder)
 
 
 def _check_options(seed: Any, prompt: Any, augment: Any) -> None:

@@ -17,8 +17,8 @@ class PersonalisationPlan(NamedTuple):
     data: Dataset
     """The test split is the held-out part."""
     held_out: tuple[Example, ...] = ()
-    """In the order of the test split; of a text none."""
+    """In the order of the test split; empty for a text."""
     slots: ClassSlots | None = None
-    """Of a text None."""
+    """None for a text."""
     prompt: str = ""
-    """Of a text: the prompt that both models continue."""
+    """For a text: the prompt that both models continue."""

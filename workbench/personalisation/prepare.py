@@ -1,4 +1,4 @@
-"""Makes what every personalisation of a base model needs, while its examples are still made."""
+"""Generates the artifacts of a personalisation while its examples are still being added."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from workbench.personalisation.example import Kind
 from workbench.personalisation.personalise import chosen_base, trains_head_alone
 from workbench.runs.launch import worker_environment
 from workbench.settings.config import TrainingConfig, make_config
+from workbench.settings.engines import engine_info
 
 
 def prepare(kind: Kind, model: str | None = None, **settings: Any) -> bool:
-    """Make the training artifacts of a base model, which `personalise` then has from the cache.
+    """Generate the training artifacts of a base model, which `personalise` then takes from the
+    cache.
 
     They depend on no example. It takes some seconds the first time and a moment after that.
 
@@ -26,14 +28,16 @@ def prepare(kind: Kind, model: str | None = None, **settings: Any) -> bool:
         **settings: of `personalise`.
 
     Returns:
-        Whether there was something to make: other engines, and trainings of more than the last
-        layer, take nothing from it.
+        Whether there was something to generate: other engines, other weights (`base=`), and
+        training of more than the last layer do not use these artifacts.
 
     Raises:
         WorkbenchError: as `personalise` would.
     """
     base = chosen_base(kind, model)
-    if not trains_head_alone(settings) or settings.get("engine", "ondevice") != "ondevice":
+    engine = engine_info(settings.get("engine", "ondevice"))
+    of_graph = engine.trains_artifacts and settings.get("base") is None
+    if not (of_graph and trains_head_alone(settings)):
         return False
     known = {name: value for name, value in settings.items() if name in TrainingConfig.model_fields}
     config = make_config({**known, "requires_grad": base.head})

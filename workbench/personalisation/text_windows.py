@@ -15,7 +15,7 @@ STRIDE = 8
 
 
 def encode(text: str, alphabet: Sequence[str]) -> np.ndarray:
-    """Numbers of the characters, int64; what is not in the alphabet becomes "?"."""
+    """Indices of the characters, int64; characters that are not in the alphabet become "?"."""
     numbers = {character: number for number, character in enumerate(alphabet)}
     return np.array([numbers.get(character, numbers["?"]) for character in text], np.int64)
 
@@ -42,7 +42,7 @@ def split_text(texts: Sequence[str], held_out: float, context: int) -> tuple[str
 
 
 def text_dataset(train: str, test: str, alphabet: Sequence[str], context: int) -> Dataset:
-    """Windows of `context` characters whose target is the same text one character on.
+    """Windows of `context` characters whose target is the same text shifted by one character.
 
     Those of the training split overlap; those of the test split do not.
     """

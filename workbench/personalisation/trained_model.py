@@ -19,7 +19,7 @@ ROWS = 64
 """Rows that are run at once."""
 
 CONTINUED = 80
-"""Characters of a continuation."""
+"""Default length of a continuation, in characters."""
 
 
 class TrainedModel(NamedTuple):
@@ -28,9 +28,9 @@ class TrainedModel(NamedTuple):
     path: Path
     base: BaseSample
     classes: tuple[str, ...]
-    """That it can answer."""
+    """The classes that it can predict."""
     outputs: tuple[int, ...]
-    """Of each class, its index among the outputs."""
+    """Index of the output of each class."""
     process: InferenceProcess
 
     def logits(self, inputs: np.ndarray) -> np.ndarray:
@@ -59,7 +59,7 @@ class TrainedModel(NamedTuple):
         ]
 
     def on_examples(self, split: Split, items: Sequence[Example]) -> Outcome:
-        """The outcome on images or recordings, one a row of `split`."""
+        """The outcome on images or recordings, one per row of `split`."""
         found = self.predictions(split.inputs[0])
         labels = tuple(dict.fromkeys(item.label for item in items))
         confusion = np.zeros((len(labels), len(self.classes)), np.int64)
@@ -100,7 +100,7 @@ class TrainedModel(NamedTuple):
         given = len(numbers)
         for _ in range(length):
             window = numbers[-context:]
-            # What comes later does not matter to a position before it.
+            # The model is causal: later positions do not affect earlier ones.
             padded = np.array([window + [0] * (context - len(window))], np.int64)
             numbers.append(int(self.logits(padded)[0, len(window) - 1].argmax()))
         return "".join(alphabet[number] for number in numbers[given:])

@@ -1,4 +1,4 @@
-"""From examples to a dataset: which are held out, and what the others become."""
+"""Converts examples to a dataset: held-out examples, and augmented training rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.personalisation.example import FULL_SCALE, Example, Kind
 from workbench.personalisation.examples import Examples
 
 ROWS = {"image": 480, "audio": 240}
-"""Rows that varied copies fill the training split up to, by kind."""
+"""Rows of the augmented training split, by kind."""
 
 
 class Parts(NamedTuple):
@@ -65,7 +65,7 @@ def check_share(held_out: float) -> None:
 
 
 def model_inputs(kind: Kind, values: Sequence[np.ndarray]) -> np.ndarray:
-    """Images or recordings as the sample's model takes them, (rows, 1, height, width), float32."""
+    """Images or recordings as inputs of the sample's model, (rows, 1, height, width), float32."""
     return _inputs(kind, _floats(kind, values))
 
 

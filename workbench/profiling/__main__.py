@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from workbench.child_process.child import serve
 from workbench.files.temporary_folder import temporary_folder
@@ -15,6 +13,7 @@ from workbench.profiling.request import ProfilingAnswer, ProfilingRequest
 from workbench.profiling.steps import EngineSteps
 from workbench.profiling.torch_steps import ProfiledStep, profiled_step
 from workbench.run_folder.operator_timing import Timing, median_times
+from workbench.settings.engines import engine_info
 
 Report = Callable[[str], None]
 
@@ -26,66 +25,50 @@ def answer(report: Report) -> None:
         WorkbenchError: the engine cannot train this model.
     """
     request = ProfilingRequest.read(Path(sys.argv[1]))
-    measure = {"ortmodule": of_ortmodule, "ondevice": of_ondevice}.get(
-        request.config.engine, of_pytorch
-    )
-    measure(request, report).write(request.answer_path)
+    measured(request, report).write(request.answer_path)
 
 
-def of_pytorch(request: ProfilingRequest, report: Report) -> ProfilingAnswer:
-    """Take steps without a profiler, then under PyTorch's profiler."""
-    steps = EngineSteps(request, report)
-    walls = [steps.wall_ms() for _ in range(request.steps)]
-    found = faster_half([profiled_step(steps.step) for _ in range(request.steps)])
-    return median_answer(walls, [one.wall_ms for one in found], [one.timings for one in found])
+def measured(request: ProfilingRequest, report: Report) -> ProfilingAnswer:
+    """Take steps under each profiler of the engine, and without one.
 
-
-def of_ortmodule(request: ProfilingRequest, report: Report) -> ProfilingAnswer:
-    """Take steps under ONNX Runtime's profiler, then without one, then under PyTorch's profiler.
-
-    PyTorch's profiler times what runs outside of ONNX Runtime's graphs.
+    ONNX Runtime's profiler times the nodes of its graphs, PyTorch's the operators outside of them.
     """
-    from workbench.ort.graph.profiles import profiled
-    from workbench.ort.ortmodule.operator_profile import StepWindow, step_timings
-
-    with temporary_folder() as folder:
-        with profiled(folder):
-            steps = EngineSteps(request, report)
-        windows, profiled_walls = [], []
-        for _ in range(request.steps):
-            start_ns = time.time_ns()
-            profiled_walls.append(steps.wall_ms())
-            windows.append(StepWindow(start_ns, time.time_ns()))
-        engine: Any = steps.engine
-        timings = step_timings(engine.wrapped, windows)
-    native = faster_half([*map(ProfiledStep, timings, profiled_walls)])
+    profilers = engine_info(request.config.engine).profilers
+    profiles: list[list[ProfiledStep]] = []
+    if "onnxruntime" in profilers:
+        steps, of_graphs = under_onnxruntime(request, report)
+        profiles.append(faster_half(of_graphs))
+    else:
+        steps = EngineSteps(request, report)
     walls = [steps.wall_ms() for _ in range(request.steps)]
-    outside = faster_half([profiled_step(steps.step) for _ in range(request.steps)])
-    both = [[*one.timings, *other.timings] for one, other in zip(native, outside, strict=True)]
-    return median_answer(walls, [one.wall_ms for one in native], both)
+    if "pytorch" in profilers:
+        profiles.append(faster_half([profiled_step(steps.step) for _ in range(request.steps)]))
+    timings = [
+        [timing for profile in same for timing in profile.timings]
+        for same in zip(*profiles, strict=True)
+    ]
+    return median_answer(walls, [one.wall_ms for one in profiles[0]], timings)
 
 
-def of_ondevice(request: ProfilingRequest, report: Report) -> ProfilingAnswer:
-    """Take steps under ONNX Runtime's profiler, then without one in a new session."""
+def under_onnxruntime(
+    request: ProfilingRequest, report: Report
+) -> tuple[EngineSteps, list[ProfiledStep]]:
+    """Steps under ONNX Runtime's profiler, after an engine that takes further ones without it."""
     from workbench.ort.graph.profiles import profiled
-    from workbench.ort.ondevice.profile import step_timings
 
     with temporary_folder() as folder:
         with profiled(folder):
             steps = EngineSteps(request, report)
-        profiled_walls = [steps.wall_ms() for _ in range(request.steps)]
-        engine: Any = steps.engine
-        engine.close()
-        batches = request.config.gradient_accumulation
-        timings = step_timings(folder, engine.training_model, request.steps, batches)
-    native = faster_half([*map(ProfiledStep, timings, profiled_walls)])
-    unprofiled = EngineSteps(request, report)
-    walls = [unprofiled.wall_ms() for _ in range(request.steps)]
-    return median_answer(walls, [one.wall_ms for one in native], [one.timings for one in native])
+        windows = [steps.window() for _ in range(request.steps)]
+        timings = steps.engine.graph_timings(folder, windows)
+    walls = [(window.end_ns - window.start_ns) / 1e6 for window in windows]
+    if steps.engine.closed:
+        steps = EngineSteps(request, report)
+    return steps, [*map(ProfiledStep, timings, walls)]
 
 
 def faster_half(steps: Sequence[ProfiledStep]) -> list[ProfiledStep]:
-    """The steps of the shorter wall times: what else runs on the machine only adds to them."""
+    """The steps of the shorter wall times: other programs on the machine only add to them."""
     return sorted(steps, key=lambda step: step.wall_ms)[: (len(steps) + 1) // 2]
 
 

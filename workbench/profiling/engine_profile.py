@@ -23,7 +23,7 @@ COLUMNS = {
 
 
 EXCESS = 1.15
-"""Up to this many times the step the operators' times stand as they were measured."""
+"""Up to this many times the step the operators' times are kept as measured."""
 
 USELESS = 2.0
 """See `EngineProfile.useless`."""
@@ -60,7 +60,7 @@ class EngineProfile:
 
     @property
     def useless(self) -> bool:
-        """Whether the operators add up to so many steps that even their shares say little."""
+        """Whether the operators add up to so many steps that even their shares are unreliable."""
         return self.operators_ms >= USELESS * self.wall_ms
 
     @property
@@ -80,7 +80,7 @@ def by_operator(profile: EngineProfile) -> list[dict[str, Any]]:
 
 
 def wall_sentence(profile: EngineProfile) -> str:
-    """The step time of one engine, and how far its operators explain it."""
+    """The step time of one engine, and the share of it that its operators take."""
     measured = (
         f"{profile.engine}: {profile.wall_ms:.2f} ms per step; {profile.profiled_wall_ms:.2f} ms "
         f"under the profiler, of which {profile.operators_ms:.2f} ms in operators."
@@ -90,7 +90,7 @@ def wall_sentence(profile: EngineProfile) -> str:
 
 
 def doubt_sentence(profile: EngineProfile) -> str:
-    """Why the operators' times are not what they were measured as; empty: they are."""
+    """Why the operators' times differ from those measured; empty: they do not."""
     if profile.correction == 1:
         return ""
     excess = 1 / profile.correction

@@ -21,11 +21,9 @@ from workbench.progress import ProgressBar
 from workbench.runs import prepare
 from workbench.runs.launch import worker_environment
 from workbench.settings.config import TrainingConfig
+from workbench.settings.engines import REFERENCE, engine_table
 
 Report = Callable[[str], None]
-
-ENGINES = ("ortmodule", "ondevice", "pytorch")
-"""The engines that can be profiled."""
 
 STEPS = 20
 
@@ -71,8 +69,8 @@ def profile(
     _check_arguments(engine, steps, settings)
     loaded, dataset, first = prepare(model, data, {**settings, "engine": engine})
     configs = [first]
-    if engine != "pytorch" and loaded.has_module:
-        configs.append(prepare(loaded, dataset, {**settings, "engine": "pytorch"})[2])
+    if engine != REFERENCE and loaded.has_module:
+        configs.append(prepare(loaded, dataset, {**settings, "engine": REFERENCE})[2])
     with temporary_folder() as folder, disk_errors(folder, EngineError), ProgressBar() as bar:
         work = _ProfilingWork(loaded, dataset, steps, folder, report or bar.say)
         profiles = tuple(work.run(config) for config in configs)
@@ -129,10 +127,11 @@ def _check_arguments(engine: str, steps: int, settings: dict[str, Any]) -> None:
         for name in RUN_SETTINGS
         if name in settings
     ]
-    if engine not in ENGINES:
+    engines = [name for name, info in engine_table().items() if info.profilers]
+    if engine not in engines:
         problems.append(
-            f"engine={engine!r}: only {', '.join(ENGINES)} can be profiled. "
-            f"{nearest(engine, ENGINES)}"
+            f"engine={engine!r}: only {', '.join(engines)} can be profiled. "
+            f"{nearest(engine, engines)}"
         )
     if not isinstance(steps, int) or steps < 1:
         problems.append(f"steps={steps!r}: must be an integer, at least 1.")

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from workbench.files.json_file import write_json
 from workbench.run_folder.operator_timing import OperatorTime
-from workbench.run_folder.run_folder import write_json
 from workbench.settings.config import TrainingConfig, read_config
 
 

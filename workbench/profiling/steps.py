@@ -10,6 +10,7 @@ from workbench.data.target_specs import target_specs
 from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
 from workbench.profiling.request import ProfilingRequest
+from workbench.run_folder.operator_timing import StepWindow
 from workbench.settings.config import TrainingConfig
 
 
@@ -54,6 +55,12 @@ class EngineSteps:
         for _ in range(self._accumulation - 1):
             self.engine.accumulate(next(self._batches))
         self.engine.train_step(next(self._batches))
+
+    def window(self) -> StepWindow:
+        """Take a step and return when it ran."""
+        start_ns = time.time_ns()
+        self.step()
+        return StepWindow(start_ns, time.time_ns())
 
     def wall_ms(self) -> float:
         """Take a step and return its duration in milliseconds."""

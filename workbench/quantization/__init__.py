@@ -1,4 +1,4 @@
-"""Quantization of trained models to int8, in a child process, with what it costs in accuracy.
+"""Quantization of trained models to int8, in a child process, with the loss of accuracy.
 
 `quantize` runs `python -m workbench.quantization REQUEST.json`: it quantizes an exported model,
 calibrated with rows of the training split, and evaluates both models on the test split.

@@ -13,12 +13,12 @@ import numpy as np
 from workbench.child_process.child import serve
 from workbench.data import Dataset, load_saved_dataset
 from workbench.data.target_specs import target_specs
+from workbench.files.json_file import write_json
 from workbench.ort.graph.quantized import quantize
 from workbench.quantization.exported_model import ExportedModel
 from workbench.quantization.finite_weights import refuse_not_finite_weights
 from workbench.quantization.request import QuantizationRequest
 from workbench.quantization.result import Evaluated, Quantized
-from workbench.run_folder.run_folder import write_json
 from workbench.settings.config import TrainingConfig
 from workbench.worker.evaluation import evaluate
 

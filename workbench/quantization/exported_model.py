@@ -1,4 +1,4 @@
-"""An exported model that is evaluated as an engine is."""
+"""An exported model that is evaluated like an engine."""
 
 from __future__ import annotations
 
@@ -32,10 +32,9 @@ class ExportedModel:
 
         Args:
             path: an inference model.
-            losses: those that it was trained with; of functions of the user's own no loss is
-                computed.
+            losses: those that it was trained with; no loss is computed for custom functions.
             targets: specs of the targets.
-            threads: of its thread pool.
+            threads: number of intra-op threads.
         """
         import onnx
 

@@ -17,7 +17,7 @@ from workbench.quantization.result import Quantized
 from workbench.settings.config import TrainingConfig
 
 LARGEST_BYTES = 2**31 - 1
-"""Of a model, with external data: `onnxruntime.quantization` reads it into one message."""
+"""Size limit of a model and its external data, which are read into one message."""
 
 
 def quantize(
@@ -31,10 +31,10 @@ def quantize(
     """Quantize a model to int8 and evaluate it, before and after, on the test split.
 
     Args:
-        export: writes the float32 model to the path that it is given.
+        export: writes the float32 model to the given path.
         path: the .onnx file to write; a missing folder is created.
         data: folder of the saved dataset.
-        config: settings of the run; its losses are evaluated, functions of the user's own are not.
+        config: settings of the run; its losses are evaluated, custom functions are not.
         report: called with short progress texts; None: a progress bar in notebooks.
 
     Raises:

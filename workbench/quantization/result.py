@@ -13,15 +13,15 @@ class Evaluated(NamedTuple):
     """One exported model."""
 
     size_bytes: int
-    """Of its file, and of external data."""
+    """Size of its file and of external data."""
     loss: float | None
-    """Of the test split; None if there is none, or if the loss is a function of the user's own."""
+    """On the test split; None if there is none, or if the loss is a custom function."""
     accuracy: float | None
     """On the test split, 0 to 1; None if the loss is not of classes, or as for `loss`."""
     perplexity: float | None = None
-    """Of a text; None for anything else."""
+    """For a text; else None."""
     r2: float | None = None
-    """Of a regression, as is `mean_absolute_error`; None for anything else."""
+    """For a regression, as is `mean_absolute_error`; else None."""
     mean_absolute_error: float | None = None
 
     def facts(self) -> list[str]:
@@ -41,7 +41,7 @@ class Evaluated(NamedTuple):
 
 
 class Quantized(NamedTuple):
-    """A model quantized to int8, and the float32 model that it was made of."""
+    """A model quantized to int8, and its float32 source."""
 
     path: Path
     """The file of the quantized model."""
@@ -51,9 +51,9 @@ class Quantized(NamedTuple):
     float32: Evaluated
     int8: Evaluated
     largest_difference: float | None
-    """Of an element of the output that the first loss reads, on the test split."""
+    """Largest absolute difference of an output element on the test split, for the first loss."""
     test_rows: int
-    """Of the test split; 0 if there is none, so that nothing is evaluated."""
+    """Rows of the test split; 0 if there is none: nothing is evaluated."""
 
     def __repr__(self) -> str:
         lines = [f"{self.path}: int8, {self.method} quantization"]

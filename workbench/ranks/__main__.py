@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 POLL_S = 0.1
 SHUTDOWN_S = 86_400
-"""How long the ranks may take to end when the agent is asked to: the watchdog waits for less."""
+"""Time limit for the ranks to end after a request to the agent: longer than the watchdog's."""
 
 
 def main() -> int:
@@ -65,7 +65,8 @@ def main() -> int:
             )
         except SignalException as received:
             if folder.read_summary() is None:
-                # Rank 0 had not begun to handle it. The watchdog knows why, if it sent the signal.
+                # Rank 0 had not started to handle it. The watchdog knows why, if it sent the
+                # signal.
                 return -received.sigval
             return 0
         except ChildFailedError as error:

@@ -39,7 +39,7 @@ def describe_failure(failure: ProcessFailure, log: Path) -> dict[str, str]:
         "before training had ended. Does the code that it runs call sys.exit or os._exit?",
     )
     if failure.exitcode == EXIT_PEER_LOST:
-        # One that fails or is killed is a failure of its own.
+        # One that fails or is killed is a separate failure.
         found["type"] = "RankEnded"
         found["message"] = (
             f"Another rank than {failure.local_rank} ended, with status 0, before training did. "
@@ -47,7 +47,7 @@ def describe_failure(failure: ProcessFailure, log: Path) -> dict[str, str]:
         )
     recorded = failure.error_file_data.get("message") if failure.error_file_data else None
     if isinstance(recorded, dict):
-        # An exception of a rank that follows, which it wrote down.
+        # An exception of a rank other than 0, which it recorded.
         found["type"] = "RankFailed"
         found["message"] = f"{who} failed: {_sentence(recorded.get('message', ''))}"
         found["traceback"] = str(recorded.get("extraInfo", {}).get("py_callstack", ""))

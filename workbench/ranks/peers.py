@@ -1,4 +1,4 @@
-"""Whether all processes of a run live: none outlives the agent, or waits for one that is gone."""
+"""Detects ranks that have ended: none outlives the agent, or waits for one that has ended."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import time
 import psutil
 
 AGENT_VARIABLE = "WORKBENCH_RANKS_AGENT"
-"""Process id of the agent, which starts the ranks and says why one has ended."""
+"""Process id of the agent, which starts the ranks and reports why one has ended."""
 
 EXIT_PEER_LOST = 76
 """Exit status of a rank that ends because another has."""
 
 POLL_S = 0.5
 START_S = 5.0
-"""How long the agent may take to start all ranks after the first."""
+"""Time limit for the agent to start all ranks after the first."""
 LOST_WAIT_S = 2.0
-"""How long a rank may take to be gone after an exchange with it has failed, and how long this one
-may take to end by itself after that."""
+"""Time limit for a rank to end after an exchange with it has failed, and for this one to end by
+itself after that."""
 
 
 class Peers:
@@ -44,19 +44,19 @@ class Peers:
         return self._dismissed or (self._started and all(map(_is_alive, self._all)))
 
     def dismiss(self) -> None:
-        """From now on the others may end."""
+        """Expect the others to end from now on."""
         self._dismissed = True
 
     def lost_after(self, error: Exception) -> bool:
         """Whether `error` was caused by another rank that has ended."""
         deadline = time.monotonic() + LOST_WAIT_S
-        # What PyTorch raises of an exchange that fails is a RuntimeError.
+        # PyTorch raises a RuntimeError if an exchange fails.
         while self.all_alive() and isinstance(error, RuntimeError) and time.monotonic() < deadline:
             time.sleep(0.05)
         return not self.all_alive()
 
     def exit_if_lost(self) -> bool:
-        """Have this process end soon if another rank is gone; whether one is."""
+        """End this process soon if another rank has ended; returns whether one has."""
         if self.all_alive():
             return False
         # It may have failed for the same reason, and be writing that down.
@@ -64,7 +64,7 @@ class Peers:
         return True
 
     def watch(self) -> None:
-        """Of a rank that follows: have this process end soon after another has."""
+        """In ranks other than 0: end this process soon after another rank has ended."""
 
         def poll() -> None:
             while not self.exit_if_lost():
@@ -73,7 +73,7 @@ class Peers:
         threading.Thread(target=poll, name="peers", daemon=True).start()
 
     def _die_with_agent(self) -> None:
-        """Have the system kill this process when the agent dies; without Linux look for that."""
+        """Let the system kill this process when the agent dies; except on Linux, poll for that."""
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG
             if os.getppid() != self._agent:

@@ -28,12 +28,12 @@ EXIT_FAILED = 1
 
 
 def lead(peers: Peers) -> int:
-    """Be the worker of the run: rank 0."""
+    """Run the worker of the run: rank 0."""
 
     def train(
         folder: RunFolder, spec: dict[str, Any], control: Control, summary: dict[str, Any]
     ) -> None:
-        # The agent's signal to what another rank has left behind asks for nothing.
+        # A signal of the agent to the children of a rank that has ended is ignored.
         control.is_request = lambda: not peers.exit_if_lost()
         try:
             ranks = Ranks.join(memory.rss_bytes())
@@ -50,7 +50,7 @@ def lead(peers: Peers) -> int:
 
 
 def follow_rank_0(peers: Peers) -> int:
-    """Be any other rank. It reads the run folder and writes nothing into it."""
+    """Run any other rank, which reads the run folder and does not write to it."""
     # Rank 0 alone is asked to end, and informs the others.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

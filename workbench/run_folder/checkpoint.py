@@ -22,9 +22,10 @@ from workbench.errors import RunFolderError, value_text
 from workbench.files.durable import flush_to_disk
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import check_file, path_exists
+from workbench.files.json_file import read_json, write_json
 from workbench.files.sha256 import sha256
-from workbench.run_folder.records import check_record, read_json
-from workbench.run_folder.run_folder import RunFolder, write_json
+from workbench.run_folder.records import check_record
+from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.training_progress import TrainingProgress
 
 WEIGHTS = "weights.safetensors"

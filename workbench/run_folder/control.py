@@ -131,7 +131,7 @@ class ControlReader:
         return Command(_STATES[state], granted_steps)
 
     def granted(self, done_steps: int) -> bool:
-        """Whether the step after `done_steps` is granted, whatever the requested state."""
+        """Whether the step after `done_steps` is granted, independently of the requested state."""
         return done_steps < self._fields[1]
 
     def requested_saves(self) -> int:

@@ -85,6 +85,7 @@ _CLIENT_FIELDS: dict[str, Callable[[Any], bool]] = {
     "samples": _is_count,
     "loss": _is_number,
     "seconds": _is_number,
+    "simulated_seconds": _is_number,
     "peak_rss_bytes": _is_count,
     "test_loss": _is_number,
     "accuracy": _is_number_or_null,
@@ -148,6 +149,7 @@ _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
 
 _OPTIONAL_FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "steps": {"rank_rss_bytes": _are_counts},
+    "round": {"simulated_seconds": _is_number},
     "evaluation": {
         "perplexity": _is_number_or_null,
         "confusion": _is_confusion,

@@ -52,7 +52,7 @@ from workbench.run_folder.event_fields import is_valid
 Event = dict[str, Any]
 
 PART_BYTES = 64 * 2**20
-"""How much of a log is read at once; a longer line is no event."""
+"""Bytes of a log that are read at once; a longer line is not an event."""
 
 
 class EventWriter:

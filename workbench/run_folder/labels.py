@@ -13,8 +13,8 @@ from workbench.display.display_name import check_name
 from workbench.errors import RunFolderError, value_text
 from workbench.files.advisory_lock import acquire_lock
 from workbench.files.disk import disk_errors
-from workbench.run_folder.records import read_json
-from workbench.run_folder.run_folder import RunFolder, write_json
+from workbench.files.json_file import read_json, write_json
+from workbench.run_folder.run_folder import RunFolder
 
 LONGEST_TAG = 60
 """In characters."""

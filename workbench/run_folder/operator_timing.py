@@ -26,6 +26,13 @@ class Timing(NamedTuple):
     """Microseconds, excluding nested operators."""
 
 
+class StepWindow(NamedTuple):
+    """When a step ran, in nanoseconds on the clock of `time.time_ns`."""
+
+    start_ns: int
+    end_ns: int
+
+
 class OperatorTime(NamedTuple):
     """One operator in one part of a step: median over several steps."""
 

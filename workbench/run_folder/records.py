@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from workbench.display.encodable import encodable_json
 from workbench.errors import RunFolderError
 from workbench.machine.threads import RECORD
 from workbench.run_folder.statistics import Count, Statistics
@@ -16,9 +14,6 @@ from workbench.settings.config import TrainingConfig
 from workbench.settings.federation import FederationOptions
 from workbench.settings.setting_problems import problems_of
 
-LARGEST_RECORD_BYTES = 64 * 2**20
-"""A larger file was not written by the workbench, whose largest records have some MB; it is not
-read."""
 EndStatus = Literal["completed", "stopped", "interrupted", "failed"]
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -112,39 +107,6 @@ class SummaryRecord(_Record):
     """Peak of each process of a run of several; `peak_rss_bytes` is their sum."""
     rss_before_bytes: Count | None = None
     statistics: Statistics | None = None
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read the JSON object in a file of a run folder. Every text in it can be encoded.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        RunFolderError: it is not a regular file, too large, cannot be read, or is not a JSON
-            object.
-    """
-    # Reading a FIFO could block forever.
-    if path.exists() and not path.is_file():
-        raise RunFolderError(f"{path} is not a file.")
-    try:
-        with path.open("rb") as file:
-            text = file.read(LARGEST_RECORD_BYTES + 1)
-        if len(text) > LARGEST_RECORD_BYTES:
-            raise RunFolderError(
-                f"{path} is larger than {LARGEST_RECORD_BYTES // 2**20} MiB, so it is no record of "
-                "the workbench."
-            )
-        content = json.loads(text.decode())
-        if b"\\u" in text:
-            content = encodable_json(content)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise RunFolderError(f"{path} cannot be read: {error.strerror}.") from None
-    except (ValueError, RecursionError) as error:
-        raise RunFolderError(f"{path} is not valid JSON: {error}.") from None
-    if not isinstance(content, dict):
-        raise RunFolderError(f"{path} contains a JSON {type(content).__name__}, not an object.")
-    return content
 
 
 def check_record(kind: type[Record], content: dict[str, Any], path: Path) -> Record:

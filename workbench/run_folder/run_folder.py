@@ -25,12 +25,10 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import secrets
 import shutil
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -38,7 +36,8 @@ from typing import Any
 from workbench.errors import RunFolderError
 from workbench.files.disk import disk_errors
 from workbench.files.format_version import refuse_newer_format
-from workbench.run_folder.records import SpecRecord, SummaryRecord, check_record, read_json
+from workbench.files.json_file import read_json, write_json
+from workbench.run_folder.records import SpecRecord, SummaryRecord, check_record
 from workbench.settings.config import TrainingConfig
 
 FORMAT_VERSION = 1
@@ -235,15 +234,3 @@ def time_stamp() -> str:
     now = time.time()
     clock = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
     return f"{clock}-{int(now * 1000) % 1000:03d}{secrets.token_hex(1)}"
-
-
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write `content` atomically."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1, allow_nan=False)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

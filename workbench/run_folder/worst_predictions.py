@@ -8,8 +8,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.errors import RunFolderError
-from workbench.run_folder.records import check_record, read_json
-from workbench.run_folder.run_folder import RunFolder, write_json
+from workbench.files.json_file import read_json, write_json
+from workbench.run_folder.records import check_record
+from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.statistics import Count
 
 MOST_ROWS = 12

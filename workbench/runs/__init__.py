@@ -116,7 +116,7 @@ def resume(
         ModelError: the model cannot be loaded, or only your own code can build it and it is not
             given.
     """
-    from workbench.runs.resume.resuming import resume_run
+    from workbench.runs.continuation.resuming import resume_run
 
     if not isinstance(detached, bool):
         raise ConfigError([f"detached={detached!r}: give True or False."])
@@ -130,7 +130,7 @@ def from_base(
     """The model with the weights of `base` (see `train`), and the record of their origin.
 
     Raises:
-        ConfigError: `base` is no run or file of weights, or a pattern matches nothing.
+        ConfigError: `base` is not a run or a file of weights, or a pattern matches nothing.
         ModelError: the weights cannot be read, or do not fit the model.
         RunError: the run has written no checkpoint.
     """
@@ -142,7 +142,11 @@ def from_base(
         if patterns:
             raise ConfigError([f"base_except={patterns!r} requires base=."])
         return model, None
-    from workbench.runs.resume.base_checkpoint import BaseCheckpoint, is_weights_file, with_base
+    from workbench.runs.continuation.base_checkpoint import (
+        BaseCheckpoint,
+        is_weights_file,
+        with_base,
+    )
 
     loaded = model if isinstance(model, Model) else load_model(model)
     if isinstance(base, str) and base in base_samples():

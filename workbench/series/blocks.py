@@ -15,7 +15,7 @@ COLUMNS = (
     "memory_mb",
     "not_finite",
 )
-"""Of a block: its last step; seconds of training and samples up to and including that; the
+"""Columns of a block: its last step; seconds of training and samples up to and including that; the
 smallest, largest and mean finite loss (NaN if there is none); the loss of the last step; the
 largest resident set in 10^6 bytes; how many losses are not finite."""
 
@@ -34,7 +34,7 @@ def blocks_of(
     loss: np.ndarray,
     memory_mb: np.ndarray,
 ) -> Blocks:
-    """One block a step, of arrays of shape (steps,); `seconds` and `samples` are totals."""
+    """One block per step, from arrays of shape (steps,); `seconds` and `samples` are totals."""
     finite = np.isfinite(loss)
     known = np.where(finite, loss, np.nan)
     found = np.empty((COUNT + 1, len(step)))
@@ -55,7 +55,7 @@ def merged(blocks: Blocks, factor: int) -> Blocks:
     found = np.empty((COUNT + 1, len(starts)))
     for row in (STEP, SECONDS, SAMPLES, LAST):
         found[row] = blocks[row, ends]
-    # fmin and fmax pass over NaN, which stands for no finite loss.
+    # fmin and fmax ignore NaN, which marks a loss that is not finite.
     found[LOW] = np.fmin.reduceat(blocks[LOW], starts)
     found[HIGH] = np.fmax.reduceat(blocks[HIGH], starts)
     found[MEMORY] = np.fmax.reduceat(blocks[MEMORY], starts)

@@ -14,7 +14,7 @@ class Metric(NamedTuple):
     """A metric of an evaluation."""
 
     key: str
-    """As events name it."""
+    """Its name in events."""
     title: str
     unit: str
     scale: float
@@ -41,7 +41,7 @@ class Evaluations:
         return len(self._rows)
 
     def add(self, events: Sequence[Mapping[str, Any]]) -> None:
-        """Take in events of the kind `evaluation`; others are passed over."""
+        """Add events of the kind `evaluation`; others are ignored."""
         for event in events:
             if event.get("event") != "evaluation":
                 continue
@@ -50,7 +50,7 @@ class Evaluations:
             self._rows.append((float(event["step"]), *numbers))
 
     def cut(self, step: int) -> None:
-        """Forget what came after `step`."""
+        """Remove evaluations after `step`."""
         self._rows = [row for row in self._rows if row[0] <= step]
 
     @property

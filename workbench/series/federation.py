@@ -1,4 +1,4 @@
-"""The rounds of a federated run: what the global weights reach, and what each client did."""
+"""The rounds of a federated run: metrics of the global weights, and results of each client."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MOST_LINES = 32
-"""Clients that have a line each; of more the lowest, median and highest value are kept."""
+"""Clients with a line each; for more, the lowest, median and highest value are kept."""
 
 MOST_ROUNDS = 512
 """Rounds of the arrays, evenly over the run, the last one included."""
@@ -55,7 +55,7 @@ class FederationSeries:
         self.left_out: deque[SkippedClient] = deque(maxlen=MOST_LEFT_OUT)
         self.left_out_count = 0
         self.names = [f"client {each}" for each in range(clients)] if self._each else [*SPREAD]
-        """Of the lines."""
+        """Names of the lines."""
         self.states = np.zeros((3, clients))
         """(3, clients): the last value of each client on its own test rows, NaN before it; the
         rounds that it trained in; and those that it was left out of."""
@@ -66,7 +66,7 @@ class FederationSeries:
         return len(self._rows)
 
     def add(self, events: Sequence[Mapping[str, Any]]) -> bool:
-        """Take in rounds and evaluations; whether there were any."""
+        """Add rounds and evaluations; returns whether there were any."""
         found = False
         for event in events:
             match event.get("event"):

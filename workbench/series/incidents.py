@@ -7,25 +7,25 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 START_STEPS = 10
-"""Steps whose mean loss is where the loss began."""
+"""Steps whose mean loss is the initial loss."""
 WINDOW_STEPS = 20
-"""Steps whose mean must be high: one bad batch is no divergence."""
+"""Steps whose mean must be high: one bad batch is not a divergence."""
 DIVERGED = 2.0
-"""How many times the loss of the beginning counts as diverged."""
+"""Multiple of the initial loss above which a loss has diverged."""
 
 
 class Incident(NamedTuple):
-    """Something that a chart points at."""
+    """An event of the loss that a chart marks."""
 
     kind: Literal["not_finite", "diverged"]
     step: int
-    """The first step of it."""
+    """Its first step."""
     text: str
-    """A sentence."""
+    """Its description, a sentence."""
 
 
 class IncidentWatch:
-    """Looks for incidents while losses come; O(new steps)."""
+    """Detects incidents as losses are added; O(new steps)."""
 
     def __init__(self) -> None:
         self._bad: tuple[int, int] | None = None
@@ -34,7 +34,7 @@ class IncidentWatch:
         self._recent = np.empty(0)
 
     def add(self, step: np.ndarray, loss: np.ndarray) -> None:
-        """Take in the losses of further steps, both of shape (steps,)."""
+        """Add the losses of further steps, both of shape (steps,)."""
         bad = np.flatnonzero(~np.isfinite(loss))
         if len(bad):
             first, count = self._bad or (int(step[bad[0]]), 0)
@@ -44,10 +44,10 @@ class IncidentWatch:
         missing = START_STEPS - len(self._beginning)
         self._beginning += loss[: max(0, missing)].tolist()
         if self._diverged is None and len(self._beginning) == START_STEPS:
-            self._look(step, loss)
+            self._detect_divergence(step, loss)
         self._recent = np.concatenate([self._recent, loss])[-(WINDOW_STEPS - 1) :]
 
-    def _look(self, step: np.ndarray, loss: np.ndarray) -> None:
+    def _detect_divergence(self, step: np.ndarray, loss: np.ndarray) -> None:
         start = float(np.mean(self._beginning))
         every = np.concatenate([self._recent, loss])
         if start <= 0 or len(every) < WINDOW_STEPS:

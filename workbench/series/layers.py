@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 
 LIMIT = 128
-"""Steps that are kept at most; of a longer series every second is left out, again and again."""
+"""Steps that are kept, at most; longer series are repeatedly thinned by half."""
 
 MEASURES = ("gradient_norms", "update_ratios")
-"""As events name them."""
+"""Their names in events."""
 
 
 class LayerSeries:
     """The recorded steps of one run, in bounded memory."""
 
     def __init__(self, limit: int = LIMIT) -> None:
-        """Make an empty series that keeps `limit` steps and less."""
+        """Create an empty series of at most `limit` steps."""
         self._limit = limit
         self.names: list[str] = []
-        """Of the layers, in order."""
+        """Names of the layers, in order."""
         self._forget()
 
     def _forget(self) -> None:
@@ -34,14 +34,14 @@ class LayerSeries:
         return len(self._rows)
 
     def add(self, events: Sequence[Mapping[str, Any]]) -> bool:
-        """Take in events of the kinds `layers` and `layer_statistics`; whether there were any.
+        """Add events of the kinds `layers` and `layer_statistics`; returns whether there were any.
 
         The last step is always kept.
         """
         changed = False
         for event in events:
             if event.get("event") == "layers" and event["names"] != self.names:
-                # Other parameters train since: the series of before is of other rows.
+                # Other parameters are trained since then: the earlier series has different rows.
                 self._forget()
                 self.names = list(event["names"])
             elif event.get("event") == "layer_statistics":
@@ -63,7 +63,7 @@ class LayerSeries:
         return True
 
     def cut(self, step: int) -> None:
-        """Forget what came after `step`."""
+        """Remove steps after `step`."""
         kept = [row for row in self._rows if row[0] <= step]
         if len(kept) < len(self._rows):
             self._rows = kept

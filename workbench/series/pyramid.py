@@ -1,4 +1,4 @@
-"""A run's steps at every coarseness, so that any stretch of any run is read in bounded time."""
+"""A run's steps at several resolutions, so that any range is read in bounded time."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ import numpy as np
 from workbench.series.blocks import COUNT, STEP, Blocks, blocks_of, merged
 
 FACTOR = 16
-"""Blocks of one level that make one of the next."""
+"""Blocks of one level that are merged to one of the next."""
 LIMIT = 1 << 20
-"""Blocks that a level keeps, the newest: what is older is known at the next level only."""
+"""Number of blocks that a level keeps, the newest: older ones are only kept at the next level."""
 RAW_ROWS = 5
 """step, total seconds, total samples, loss, resident set."""
 
 
 class GrowingColumns:
-    """Columns that grow at the end and forget at the front, in one array."""
+    """Columns that grow at the end and are trimmed at the front, in one array."""
 
     def __init__(self, rows: int, dtype: type, limit: int) -> None:
         self._array: np.ndarray = np.empty((rows, 256), dtype)
         self._limit = limit
         self._length = 0
         self.dropped = 0
-        """Entries that were forgotten at the front."""
+        """Entries that were removed at the front."""
 
     @property
     def held(self) -> np.ndarray:
-        """(rows, entries) the entries that are kept; a view."""
+        """(rows, entries): the kept entries, as a view."""
         return self._array[:, : self._length]
 
     @property
     def total(self) -> int:
-        """Entries ever added, the forgotten ones included."""
+        """Number of entries added so far, removed ones included."""
         return self.dropped + self._length
 
     def reserve(self, entries: int) -> None:
-        """Make room for so many further entries at once, as far as they are kept."""
+        """Allocate memory for that many further entries, as far as they are kept."""
         self._grow(min(self._length + entries, self._limit + self._limit // 4))
 
     def append(self, entries: np.ndarray) -> None:
@@ -56,19 +56,19 @@ class GrowingColumns:
             self._array = grown
 
     def cut(self, total: int) -> None:
-        """Forget the last entries, so that `total` is this."""
+        """Remove the last entries, so that `total` is this."""
         self._length = max(0, min(self._length, total - self.dropped))
 
 
 class Pyramid:
     """Blocks of 1, 16, 256, ... steps of one run; grows at its end.
 
-    The last block of each level that is kept is whole; what follows it is merged when it is asked
-    for. About 45 bytes a step for the newest `limit` steps, and little for the others.
+    The last block of each level that is kept is whole; later ones are merged on request. About 45
+    bytes a step for the newest `limit` steps, and little for the others.
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
-        """Make an empty pyramid that keeps `limit` blocks of each level, at least `FACTOR`^2."""
+        """Create an empty pyramid that keeps `limit` blocks of each level, at least `FACTOR`^2."""
         self._limit = max(limit, FACTOR * FACTOR)
         self._raw = GrowingColumns(RAW_ROWS, np.float64, self._limit)
         self._levels: list[GrowingColumns] = []
@@ -79,19 +79,19 @@ class Pyramid:
 
     @property
     def oldest_step_index(self) -> int:
-        """Index of the first step that is known by itself."""
+        """Index of the first step that is kept individually."""
         return self._raw.dropped
 
     def append(self, raw: np.ndarray) -> None:
         """Add steps: (5, steps) float64, see `blocks_of`."""
         self._raw.reserve(raw.shape[1])
-        # Piece by piece, so that no level forgets what the next has not taken in.
+        # In pieces, so that no level removes blocks that the next has not merged yet.
         for start in range(0, raw.shape[1], self._limit // 4):
             self._raw.append(raw[:, start : start + self._limit // 4])
             self._build()
 
     def cut(self, steps: int) -> None:
-        """Forget all but the first `steps` steps."""
+        """Remove all but the first `steps` steps."""
         self._raw.cut(steps)
         for level, rows in enumerate(self._levels):
             rows.cut(steps // FACTOR ** (level + 1))
@@ -106,10 +106,10 @@ class Pyramid:
         return 0
 
     def blocks(self, stride: int, start: int = 0, stop: int | None = None) -> Blocks:
-        """Blocks `start` up to `stop` of `stride` steps each, the last maybe of fewer.
+        """Blocks `start` up to `stop` of `stride` steps each, the last possibly of fewer.
 
-        `stride` is a power of two. Blocks whose steps are forgotten are left out, so that fewer may
-        come: ask for a larger `stride` there.
+        `stride` is a power of two. Blocks whose steps were removed are left out, so fewer may be
+        returned: use a larger `stride` there.
         """
         total = -(-len(self) // stride)
         stop = total if stop is None else min(stop, total)
@@ -164,6 +164,6 @@ class Pyramid:
 def merged_from(start: int, found: tuple[Blocks, int, int], stride: int) -> Blocks:
     """The blocks of `stride` steps that begin at or after step index `start`."""
     blocks, first, size = found
-    # Where the front is forgotten, blocks begin at the next whole one.
+    # If the front was removed, blocks begin at the next whole one.
     skipped = (-(first - start) % stride) // size
     return merged(blocks[:, skipped:], stride // size)

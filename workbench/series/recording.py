@@ -31,7 +31,7 @@ class Recording:
     """The steps and the evaluations of one run, in bounded memory."""
 
     def __init__(self, limit: int = LIMIT) -> None:
-        """Make an empty recording that keeps `limit` blocks of each coarseness."""
+        """Create an empty recording that keeps `limit` blocks of each resolution."""
         self._pyramid = Pyramid(limit)
         self._watch = IncidentWatch()
         self._best = NOTHING
@@ -52,21 +52,21 @@ class Recording:
         rss_bytes: np.ndarray,
         rank_rss_bytes: tuple[np.ndarray, ...] = (),
     ) -> None:
-        """Take in steps that follow those before, all of shape (steps,).
+        """Add steps that follow those before, all of shape (steps,).
 
         Args:
             step: number of each step.
             seconds: duration of each step.
             samples: samples of each step.
             loss: NaN or infinite where it was not finite.
-            rss_bytes: resident set; NaN where it was not looked at. Such steps get the next known
+            rss_bytes: resident set; NaN where it was not measured. Such steps get the next known
                 value, and those after the last one the last.
-            rank_rss_bytes: of each process where several train; NaN where it was not looked at.
+            rank_rss_bytes: of each process where several train; NaN where it was not measured.
         """
         if len(step) == 0:
             return
         before = self._last
-        # One array and nothing beside it: of a million steps each further one costs page faults.
+        # A single array: of a million steps each further one costs page faults.
         raw = np.empty((RAW_ROWS, len(step)))
         raw[STEP], raw[3] = step, loss
         for row, values in ((SECONDS, seconds), (SAMPLES, samples)):
@@ -81,7 +81,7 @@ class Recording:
         self._note(step, loss)
 
     def cut(self, step: int) -> bool:
-        """Forget what came after `step`; returns whether there was anything."""
+        """Remove steps after `step`; returns whether there were any."""
         steps = self._pyramid.index_of(step + 1)
         self.evaluations.cut(step)
         self.rank_memory.cut(step)
@@ -102,7 +102,7 @@ class Recording:
 
     @property
     def last_step(self) -> int:
-        """0 before the first."""
+        """Number of the last step; 0 before the first."""
         return 0 if self._last is None else int(self._last[STEP])
 
     @property
@@ -167,11 +167,11 @@ class Recording:
         first, last = self._pyramid.index_of(low), self._pyramid.index_of(high)
         stride = self.stride_for(max(1, last - first), max(1, most))
         while first < self._pyramid.oldest_step_index and stride < 16:
-            stride *= 2  # single steps of so long ago are forgotten
+            stride *= 2  # single steps of so long ago were removed
         start = max(0, first // stride - 1)
         found = self.blocks(stride, start, -(-last // stride) + 1)
         total = -(-len(self) // stride)
-        # Fewer than requested come where the front is forgotten.
+        # Fewer than requested are returned if the front was removed.
         start = max(start, min(total, -(-last // stride) + 1) - found.shape[1])
         return stride, start, found
 
@@ -200,7 +200,7 @@ class Recording:
         return {"step": int(last[STEP]), **dict(zip(names, map(float, values), strict=True))}
 
     def add_events(self, events: Sequence[Mapping[str, Any]]) -> None:
-        """Take in the evaluations among `events`."""
+        """Add the evaluations among `events`."""
         self.evaluations.add(events)
 
 

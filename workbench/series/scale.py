@@ -12,7 +12,7 @@ is a line at zero."""
 
 
 def spread(curves: Iterable[np.ndarray]) -> float:
-    """How many times the typical value, the median, of the highest curve is that of the lowest.
+    """Ratio of the largest to the smallest typical value, the median, of the curves.
 
     1.0 where fewer than two curves have positive values.
     """

@@ -1,4 +1,4 @@
-"""Smoothing of curves; extensions/widgets/src/charts/smoothing.ts gives the same results."""
+"""Smoothing of curves; extensions/widgets/src/charts/smoothing.ts has the same results."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 
 MIN_WINDOW = 10
 WINDOW_SHARE = 0.01
-"""Throughput is a mean over this share of the steps, at least `MIN_WINDOW`: a single step says
-little."""
+"""Throughput is a mean over this share of the steps, at least `MIN_WINDOW`: a single step is
+not representative."""
 
 
 def smoothed(step: np.ndarray, values: np.ndarray, over_steps: float) -> np.ndarray:
@@ -15,7 +15,7 @@ def smoothed(step: np.ndarray, values: np.ndarray, over_steps: float) -> np.ndar
 
     The weight of a value falls by 1/e every `over_steps` steps. Early values are divided by the
     weights so far, as Adam's moments are (D. P. Kingma, J. Ba, Adam, 2015, section 3), so that
-    the curve does not begin at zero. Values that are not finite are passed over.
+    the curve does not begin at zero. Values that are not finite are ignored.
 
     Args:
         step: (points,) ascending.

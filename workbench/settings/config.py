@@ -132,8 +132,8 @@ class TrainingConfig(PlainNumbers):
     )
     tuning: str | TunedKernels = Field(
         default="kept",
-        description="engines ondevice and ortmodule: kept applies the kernels that `workbench tune` "
-        "found fastest here for such shapes, if any; off does not; or the path of its file",
+        description="engines ondevice and ortmodule: kept applies the kernels that `workbench "
+        "tune` found fastest here for such shapes, if any; off does not; or the path of its file",
     )
     warmup_steps: int = Field(
         default=5, ge=0, le=LARGEST_COUNT, description="first steps, excluded from throughput"

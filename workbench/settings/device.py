@@ -30,7 +30,7 @@ class Device(PlainNumbers):
     )
 
     @model_validator(mode="after")
-    def _limit_something(self) -> Device:
+    def _require_a_limit(self) -> Device:
         if self.cores is None and self.memory_bytes is None:
             raise ValueError("cores: give it, or memory_bytes; this device limits nothing.")
         return self

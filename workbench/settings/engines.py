@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 from pydantic import BeforeValidator, ValidationInfo
 
@@ -21,6 +21,11 @@ from workbench.errors import EngineError, nearest, value_text
 
 GROUP = "workbench.engines"
 """Entry points of this group register engines of other packages."""
+
+REFERENCE = "pytorch"
+"""The engine that `compare`, `verify` and `profile` hold the others against, where it can train."""
+
+Profiler = Literal["onnxruntime", "pytorch"]
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _COLOR = re.compile(r"#[0-9a-f]{6}")
@@ -58,6 +63,12 @@ class EngineInfo:
     """Whether `doctor` reports a failure if this engine cannot run."""
     several_processes: bool = False
     """Whether it can train in several processes that exchange gradients."""
+    trains_artifacts: bool = False
+    """Whether it trains the files of `generate_artifacts`. They contain the model and its losses,
+    so that such a run is continued without the user's code."""
+    profilers: tuple[Profiler, ...] = ()
+    """Profilers that `profile` uses: "onnxruntime" times the nodes of its graphs, see
+    `Engine.graph_timings`, "pytorch" PyTorch's operators. Empty: it cannot be profiled."""
     offered: bool = True
     """Whether it is listed in pages, messages and help; False for tests."""
 
@@ -72,11 +83,17 @@ class EngineInfo:
             value = getattr(self, field)
             if not isinstance(value, str) or not pattern.fullmatch(value):
                 raise EngineError(f"EngineInfo: {field}={value_text(value)}: give {form}.")
+        known = get_args(Profiler)
+        if not isinstance(self.profilers, tuple) or not {*self.profilers} <= {*known}:
+            raise EngineError(
+                f"EngineInfo: profilers={value_text(self.profilers)}: give a tuple of "
+                f"{' and '.join(map(repr, known))}, or leave it out."
+            )
 
 
 BUILT_IN = (
     EngineInfo(
-        name="pytorch",
+        name=REFERENCE,
         implementation="workbench.engines.pytorch:PyTorchEngine",
         description="PyTorch, eager",
         color="#c2410c",
@@ -84,6 +101,7 @@ BUILT_IN = (
         compared_by_default=True,
         required=True,
         several_processes=True,
+        profilers=("pytorch",),
     ),
     EngineInfo(
         name="pytorch-compile",
@@ -104,6 +122,8 @@ BUILT_IN = (
         compared_by_default=True,
         verified_by_default=True,
         required=True,
+        trains_artifacts=True,
+        profilers=("onnxruntime",),
     ),
     EngineInfo(
         name="ortmodule",
@@ -116,6 +136,7 @@ BUILT_IN = (
         verified_by_default=True,
         required=True,
         several_processes=True,
+        profilers=("onnxruntime", "pytorch"),
     ),
     EngineInfo(
         name="fake",

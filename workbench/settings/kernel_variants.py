@@ -18,8 +18,13 @@ DEFAULT = "default"
 """The variant of every engine that changes nothing."""
 
 
-NO_LINEAR = "no_linear"
-"""The variant of `ortmodule` for processors on which ONNX Runtime's products are faster."""
+NO_LINEAR, WORKBENCH = "no_linear", "workbench"
+"""The variants of `ortmodule` for processors on which ONNX Runtime's products are faster, without
+the workbench's own kernels and with them."""
+
+MOST_CONVOLUTIONS = 1
+"""Of a model that runs without PyTorch's kernels by default: one that cuts pictures into patches.
+Neither the workbench's kernels nor ONNX Runtime's are faster than PyTorch's for all others."""
 
 
 class TunedKernels(BaseModel):
@@ -53,7 +58,11 @@ class Variant(NamedTuple):
         """The fields of `TrainingConfig` that it changes; options of `ortmodule` are nested."""
         count = None if self.one_thread is None else 1 if self.one_thread else threads
         if engine == "ortmodule":
-            inner = {"pytorch_kernels": self.pytorch_kernels, "threads": count}
+            inner = {
+                "pytorch_kernels": self.pytorch_kernels,
+                "device_kernels": self.device_kernels,
+                "threads": count,
+            }
             changed = {name: value for name, value in inner.items() if value is not None}
             return {"ortmodule": changed} if changed else {}
         outer = {"device_kernels": self.device_kernels, "threads": count}
@@ -70,12 +79,20 @@ VARIANTS: Mapping[str, Mapping[str, Variant]] = MappingProxyType(
                 "PyTorch's kernels by the built-in table", "all", extension=_TORCH_INTEROP
             ),
             NO_LINEAR: Variant(
-                "linear layers and attention by ONNX Runtime, the rest by PyTorch",
+                "linear layers and attention not by PyTorch, the rest by PyTorch",
                 "no_linear",
                 extension=_TORCH_INTEROP,
             ),
-            "onnxruntime": Variant("all by ONNX Runtime", "off", one_thread=False),
-            "onnxruntime_1": Variant("all by ONNX Runtime, on one thread", "off", one_thread=True),
+            WORKBENCH: Variant(
+                "the workbench's own kernels and ONNX Runtime's, but for Dropout",
+                "dropout",
+                True,
+                extension=_DEVICE_KERNELS,
+            ),
+            "onnxruntime": Variant("all by ONNX Runtime", "off", False, one_thread=False),
+            "onnxruntime_1": Variant(
+                "all by ONNX Runtime, on one thread", "off", False, one_thread=True
+            ),
         },
         "ondevice": {
             DEFAULT: Variant("the workbench's own kernels (default)"),

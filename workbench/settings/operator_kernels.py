@@ -27,14 +27,17 @@ FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "ortmodule": {
             "linear": (PYTORCH, ONNX_RUNTIME),
-            "attention": (PYTORCH, ONNX_RUNTIME),
-            "convolution": (PYTORCH, ONNX_RUNTIME),
+            "attention": (PYTORCH, WORKBENCH, ONNX_RUNTIME),
+            "convolution": (PYTORCH, WORKBENCH, ONNX_RUNTIME),
             "max_pool": (WORKBENCH, ONNX_RUNTIME),
-            "relu": (PYTORCH, STANDARD, ONNX_RUNTIME),
-            "gelu": (PYTORCH, STANDARD, ONNX_RUNTIME),
-            "softmax": (PYTORCH, ONNX_RUNTIME),
-            "layer_norm": (PYTORCH, ONNX_RUNTIME),
+            "relu": (PYTORCH, WORKBENCH, STANDARD, ONNX_RUNTIME),
+            "gelu": (PYTORCH, WORKBENCH, STANDARD, ONNX_RUNTIME),
+            "silu": (WORKBENCH, ONNX_RUNTIME),
+            "softmax": (PYTORCH, WORKBENCH, ONNX_RUNTIME),
+            "cross_entropy": (WORKBENCH, ONNX_RUNTIME),
+            "layer_norm": (PYTORCH, WORKBENCH, ONNX_RUNTIME),
             "addition": (PYTORCH, ONNX_RUNTIME),
+            "sum": (WORKBENCH, ONNX_RUNTIME),
             "embedding": (WORKBENCH, STANDARD),
         },
         "ondevice": {
@@ -115,24 +118,43 @@ def as_choices(libraries: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"{family}={library}" for family, library in libraries.items())
 
 
-def usual_libraries(engine: str, kernels: str | bool) -> dict[str, str]:
-    """Family -> library, by the setting of the engine's kernels as a whole.
-
-    Args:
-        engine: a key of `FAMILIES`.
-        kernels: `device_kernels`, or `pytorch_kernels`, of which "auto" counts as "all".
-    """
-    if kernels in ("off", False):
-        return without_kernels(engine)
-    usual = {family: libraries[0] for family, libraries in FAMILIES[engine].items()}
-    return usual | dict.fromkeys(_LEFT_OUT.get(kernels, ()), ONNX_RUNTIME)
-
+IN_TORCH_INTEROP = frozenset({"max_pool", "embedding"})
+"""Families with a kernel of the workbench on PyTorch's threads too, which is used if PyTorch's
+kernels run other families."""
 
 _LEFT_OUT: Mapping[str | bool, tuple[str, ...]] = {
     "no_linear": ("linear", "attention"),
     "no_products": ("linear", "attention", "convolution"),
 }
-"""Families left to ONNX Runtime, by `pytorch_kernels`."""
+"""Families not computed by PyTorch, by `pytorch_kernels`."""
+
+
+def usual_libraries(
+    engine: str, kernels: str | bool, *, device_kernels: bool = True
+) -> dict[str, str]:
+    """Family -> library, by the settings of the engine's kernels as a whole.
+
+    Args:
+        engine: a key of `FAMILIES`.
+        kernels: `device_kernels` of a run on device, or `pytorch_kernels`, of which "auto" counts
+            as "all".
+        device_kernels: that of ORTModule.
+    """
+    if engine == "ondevice":
+        if not kernels:
+            return without_kernels(engine)
+        return {family: libraries[0] for family, libraries in FAMILIES[engine].items()}
+    own = without_kernels(engine)
+    if device_kernels:
+        libraries = FAMILIES[engine].items()
+        own |= {family: WORKBENCH for family, known in libraries if WORKBENCH in known}
+    if kernels in ("dropout", "off", False):
+        return own
+    usual = {family: libraries[0] for family, libraries in FAMILIES[engine].items()}
+    left_out = set(_LEFT_OUT.get(kernels, ()))
+    if not device_kernels:
+        left_out |= {family for family, library in usual.items() if library == WORKBENCH}
+    return usual | {family: own[family] for family in left_out - IN_TORCH_INTEROP}
 
 
 def without_kernels(engine: str) -> dict[str, str]:

@@ -23,7 +23,7 @@ from workbench.settings.plain_numbers import PlainNumbers
 from workbench.settings.setting_problems import problems_of
 
 CastStrategy = Literal["none", "insert_and_reduce", "flood_fill"]
-PyTorchKernels = Literal["auto", "all", "no_linear", "no_products", "off"]
+PyTorchKernels = Literal["auto", "all", "no_linear", "no_products", "dropout", "off"]
 LogLevel = Literal["verbose", "info", "warning", "error", "fatal"]
 
 _PLAN = re.compile(r"[A-Za-z][A-Za-z0-9_]*\+([A-Za-z0-9_]+\+)*:[012]:(-1|\d+)")
@@ -125,9 +125,16 @@ class ORTModuleOptions(PlainNumbers):
         title="PyTorch's kernels",
         description="The graph calls PyTorch's kernels where they are faster than ONNX Runtime's. "
         "all: also for linear layers, attention and convolution; no_linear: not for linear layers "
-        "and attention; no_products: nor for convolution. auto: all or no_linear, whose products "
-        "were measured faster on this processor, once. `workbench tune` measures whole steps. "
-        "Requires `workbench build-extensions`.",
+        "and attention; no_products: nor for convolution; dropout: for Dropout alone. auto: all, "
+        "or where ONNX Runtime's products were measured faster on this processor, once, dropout or "
+        "no_linear. `workbench tune` measures whole steps. Requires `workbench build-extensions`.",
+    )
+    device_kernels: bool = Field(
+        default=True,
+        title="Workbench's kernels",
+        description="The graph calls the workbench's own kernels, as on device, where PyTorch's "
+        "kernels run nothing; attention keeps no probabilities then. Requires "
+        "`workbench build-extensions`.",
     )
     operator_kernels: ORTModuleChoices = Field(
         default=(),

@@ -41,7 +41,7 @@ def problems_of(error: ValidationError, settings: type[BaseModel]) -> list[str]:
     return [
         sentence
         for problem in error.errors()
-        # Not a problem of its own: the default depends on a setting that is wrong.
+        # Not a separate problem: the default depends on a setting that is wrong.
         if problem["type"] != "default_factory_not_called"
         for sentence in _sentences(problem, settings)
     ]

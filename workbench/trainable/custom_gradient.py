@@ -1,7 +1,7 @@
-"""Gradients of our own, for nodes that ONNX Runtime runs but does not differentiate, or wrongly.
+"""Custom gradients, for nodes that ONNX Runtime runs but does not differentiate, or wrongly.
 
-The node stays as it is. Its gradient is a small graph of ONNX operators, which `workbench.ort` puts
-in place of the one that ONNX Runtime lacks.
+The node is not changed. Its gradient is a small graph of ONNX operators, which `workbench.ort`
+inserts in place of the one that ONNX Runtime lacks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from onnx import helper, numpy_helper
 
 
 class NodeGradient(NamedTuple):
-    """How the gradient passes back through one node."""
+    """The gradient of one node."""
 
     node: str
     """Name of the node."""
@@ -31,11 +31,11 @@ class NodeGradient(NamedTuple):
     """For each input that needs a gradient, by index: the value that holds it. Without any the
     gradient stops at the node."""
     preceding: tuple[str, ...] = ()
-    """Names of nodes before it, of one input and one output each, whose gradient this is too. Their
-    outputs, then its own, are those that `reads` counts."""
+    """Names of nodes before it, of one input and one output each, whose gradient this includes.
+    `reads` indexes their outputs, then the node's own."""
     inputs: tuple[str, ...] = ()
-    """The values that `reads` and `results` count, if they are others than the node's inputs; to
-    those without a result no gradient goes."""
+    """The values that `reads` and `results` index, if they differ from the node's inputs; those
+    without a result get no gradient."""
 
 
 class BackwardGraph:
@@ -60,7 +60,7 @@ class BackwardGraph:
     def node(
         self, op: str, *inputs: str, domain: str = "", output: int = 0, **attributes: Any
     ) -> str:
-        """One output of a new node, which leaves those before it out.
+        """One output of a new node, whose earlier outputs are omitted.
 
         An empty name leaves an optional input out.
         """

@@ -1,8 +1,8 @@
 """The operators that ONNX Runtime can differentiate, as data.
 
-The set was read from the gradient builders that the library of onnxruntime-training-cpu 1.19.2
-holds, and each was then checked on the CPU against finite differences.
-`limits` says where those checks failed.
+The set was read from the gradient builders in the library of onnxruntime-training-cpu 1.19.2,
+and each was then checked on the CPU against finite differences.
+`limits` has the cases where those checks failed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ DIFFERENTIABLE = frozenset({
 """Ops of the default domain whose gradient ONNX Runtime builds and runs on the CPU."""
 
 DIFFERENTIABLE_MICROSOFT = frozenset({"BiasGelu", "FastGelu", "Gelu", "QuickGelu"})
-"""The same of ONNX Runtime's own domain."""
+"""The same, of ONNX Runtime's own domain."""
 
 STEPS = frozenset({"Ceil", "Floor", "Round", "Sign"})
-"""Ops whose derivative is zero wherever there is one, a gradient that PyTorch passes on as zeros.
-ONNX Runtime does not know that it may stop there."""
+"""Ops whose derivative is zero wherever it exists; PyTorch propagates zeros. ONNX Runtime does not
+know that the gradient may stop there."""
 
 CONSTANT_RESULT = STEPS | frozenset({
     "And", "ArgMax", "ArgMin", "ConstantOfShape", "Equal", "EyeLike", "Greater",

@@ -1,7 +1,7 @@
-"""In which types other than float32 a gradient can be computed on the CPU.
+"""Element types other than float32 in which gradients can be computed on the CPU.
 
-Each op was trained in each type on onnxruntime-training-cpu 1.19.2; what is left out has no kernel
-for itself or its gradient, so that the graph cannot be built or loaded.
+Each op was trained in each type on onnxruntime-training-cpu 1.19.2; the ops left out lack a kernel
+for themselves or their gradient, so that the graph cannot be built or loaded.
 """
 
 from __future__ import annotations

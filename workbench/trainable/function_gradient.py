@@ -27,10 +27,10 @@ NOTE = "given its own backward, which is traced into the graph"
 
 
 def function_gradients(graph: ir.Graph, path: GradientPath) -> list[NodeGradient]:
-    """Those of every call that a gradient passes by a backward in the graph.
+    """Gradients of every call that a gradient passes by a backward in the graph.
 
-    The nodes of a call's results stand under one gradient. It reads the results as they were
-    computed, then the arguments, then what else its backward reads of the forward pass.
+    The nodes of a call's results have one gradient. It reads the results as they were computed,
+    then the arguments, then other values of the forward pass that its backward reads.
     """
     results: dict[str, list[ir.Node]] = {}
     for node in graph:
@@ -89,18 +89,18 @@ def _gradient(
 
 
 def _zeros(made: BackwardGraph, index: int, value: ir.Value) -> str:
-    """Zeros of the shape of input `index`, whatever it holds: inf - inf would be nan."""
+    """Zeros of the shape of input `index`, for any values: inf - inf would be NaN."""
     dtype = value.dtype or ir.DataType.FLOAT
     zero = helper.make_tensor("zero", int(dtype), [1], [0])
     return made.node("ConstantOfShape", made.node("Shape", made.input(index)), value=zero)
 
 
 class _Backward:
-    """The nodes that compute some values and that nothing of the forward pass needs.
+    """The nodes that compute given values and that the forward pass does not need.
 
     Attributes:
         nodes: in the order of the graph.
-        read: what they, or the requested values, take from the forward pass.
+        read: values of the forward pass that they, or the requested values, read.
     """
 
     def __init__(self, graph: ir.Graph, values: Iterable[ir.Value]) -> None:

@@ -1,4 +1,4 @@
-"""Which nodes lie between a trainable parameter and the loss."""
+"""Finds the nodes between trainable parameters and the loss."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SMOOTH = frozenset(
 class GradientPath:
     """The part of a graph that a gradient passes through, on its way from the outputs.
 
-    A value whose type is not known counts as smooth, so that nothing is overlooked.
+    A value of unknown type counts as smooth, to be safe.
     """
 
     def __init__(self, graph: ir.Graph, requires_grad: Collection[str]) -> None:
@@ -43,8 +43,8 @@ class GradientPath:
                 continue
             self._inputs_requiring_grad[node] = inputs_requiring_grad
             if call is not None and FUNCTION in node.metadata_props:
-                # The gradient goes to the arguments of a custom autograd function by a way of its
-                # own, past what computes the results.
+                # The gradient reaches the arguments of a custom autograd function by its own path,
+                # bypassing the nodes that compute the results.
                 calls.add(call)
                 continue
             wanted.update(value for value in read if value in varying)
@@ -63,7 +63,7 @@ class GradientPath:
                 continue
             call = node.metadata_props.get(FUNCTION_CALL)
             if FUNCTION in node.metadata_props and call in calls:
-                # Its own backward gives a gradient whatever computes the result.
+                # Its own backward returns a gradient, however the result is computed.
                 varying.update(node.inputs)
             if any(value in varying for value in values_read(node)):
                 calls.add(call)
@@ -73,7 +73,7 @@ class GradientPath:
     def inputs_requiring_grad(self, node: ir.Node) -> tuple[int, ...]:
         """Indices of the inputs of `node` that need a gradient; empty off the path.
 
-        Indices past its inputs are of what its subgraphs read, see `values_read`.
+        Indices past its inputs refer to values that its subgraphs read, see `values_read`.
         """
         return self._inputs_requiring_grad.get(node, ())
 
@@ -102,7 +102,7 @@ def custom_backward_nodes(graph: ir.Graph) -> set[ir.Node]:
 
 
 def is_detached_copy(node: ir.Node) -> bool:
-    """Whether `node` does nothing but stop the gradient to what needs none anyway."""
+    """Whether `node` only stops the gradient to a value that needs none."""
     return node.op_type == "Identity" and _is_detached(node)
 
 

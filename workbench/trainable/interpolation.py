@@ -34,7 +34,7 @@ class Interpolation(NamedTuple):
         Raises:
             ValueError: no such interpolation is known.
         """
-        # In float32, as ONNX Runtime does: which entry is nearest may hang on the last digit.
+        # In float32, as ONNX Runtime does: which entry is nearest may depend on the last digit.
         at = np.asarray(self._coordinates(size, resized, np.float32(scale)), np.float32)
         if self.mode == "nearest":
             chosen = np.clip(self._nearest(at), 0, size - 1)

@@ -1,6 +1,6 @@
 """Cases in which ONNX Runtime's gradient of an op is wrong, missing, or crashes.
 
-Each was found by comparing with finite differences on onnxruntime-training-cpu 1.19.2.
+Each was found by comparison with finite differences on onnxruntime-training-cpu 1.19.2.
 """
 
 from __future__ import annotations

@@ -35,13 +35,14 @@ _STOPPED = "no gradient flows through it, as in PyTorch: it is detached, or its 
 def make_trainable(
     onnx_model: onnx.ModelProto, requires_grad: Collection[str]
 ) -> tuple[onnx.ModelProto, Report]:
-    """Rewrite what lies between the parameters to train and the outputs so that it trains.
+    """Rewrite the nodes between the parameters to train and the outputs so that they can be
+    trained.
 
-    Nothing native is called. A graph that trains as it is comes back as the same object.
+    No native code is called. A graph that needs no rewrite is returned as the same object.
 
     Args:
         onnx_model: parameters and buffers are initializers or inputs; functions are inlined. Its
-            outputs are what the loss sees: leave out those that it does not.
+            outputs are those that the loss reads: omit others.
         requires_grad: names of the parameters to train.
 
     Returns:
@@ -49,7 +50,7 @@ def make_trainable(
 
     Raises:
         EngineError: a rewrite left a wrong graph, which is a defect of the rewrite.
-        UntrainableError: names each node that cannot be trained through, why, and what to do.
+        UntrainableError: lists each node that cannot be trained through, why, and a remedy.
     """
     model = _read(onnx_model)
     history = NodeHistory(model.graph)
@@ -125,7 +126,7 @@ def _rewrite(
 def _apply(
     rewrite: Rewrite, edit: GraphEdit, history: NodeHistory
 ) -> tuple[list[ir.Node], list[NodeFinding]]:
-    """The nodes that `rewrite` was applied to, and what is to be reported of them."""
+    """The nodes that `rewrite` was applied to, and their findings."""
     rewritten: list[ir.Node] = []
     findings: list[NodeFinding] = []
     for node in list(edit.graph):
@@ -164,7 +165,7 @@ def _refuse(graph: ir.Graph, path: GradientPath) -> None:
 
 
 def node_gradients(graph: ir.Graph, path: GradientPath) -> tuple[NodeGradient, ...]:
-    """Those of the nodes on the gradient's way whose gradient is our own."""
+    """Gradients of the nodes on the gradient's path that the workbench defines."""
     gradients = []
     for node in graph:
         inputs_requiring_grad = path.inputs_requiring_grad(node)
@@ -188,7 +189,7 @@ def _append_state(edit: GraphEdit) -> tuple[StateUpdate, ...]:
 
 
 def layer_of(node: ir.Node) -> str:
-    """Name of the module that the node came from, as the export notes it; empty if unknown."""
+    """Name of the module that the node came from, as recorded by the export; empty if unknown."""
     return node.metadata_props.get(LAYER, "")
 
 

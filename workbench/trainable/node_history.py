@@ -1,4 +1,4 @@
-"""Which nodes a rewrite made, and of which nodes of the given graph."""
+"""Records which nodes a rewrite created, and from which nodes of the given graph."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Replacement(NamedTuple):
 
 
 class NodeHistory:
-    """Follows every node of a graph through the rewrites, by the node itself and not by a name."""
+    """Tracks every node of a graph through the rewrites, by identity and not by name."""
 
     def __init__(self, graph: ir.Graph) -> None:
-        """Note the nodes before any rewrite."""
+        """Record the nodes before any rewrite."""
         self._graph = graph
         self._origins: dict[ir.Node, tuple[str, ...]] = {
             node: (first_output(node),) for node in graph
@@ -35,7 +35,7 @@ class NodeHistory:
         self._notes: dict[ir.Node, tuple[str, ...]] = {}
 
     def record(self, group: Sequence[ir.Node], note: str) -> None:
-        """Note that a rewrite was applied to `group`, whose nodes are gone or were changed."""
+        """Record that a rewrite was applied to `group`, whose nodes were removed or changed."""
         given = [name for node in group for name in self._origins.get(node, ())]
         origins = tuple(dict.fromkeys(given))
         notes = [old for node in group for old in self._notes.get(node, ())]
@@ -45,7 +45,7 @@ class NodeHistory:
             self._notes[node] = tuple(dict.fromkeys((*notes, note)))
 
     def replacements(self) -> tuple[Replacement, ...]:
-        """Of every node that a rewrite made or changed, in the order of the graph."""
+        """Replacements of every node that a rewrite made or changed, in the order of the graph."""
         return tuple(
             Replacement(first_output(node), self._origins[node], "; ".join(self._notes[node]))
             for node in self._graph

@@ -1,4 +1,4 @@
-"""Whether a node can be trained through, and if not, why and what to do."""
+"""Determines whether a node can be trained through; if not, why, with a remedy."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from workbench.trainable.limits import GENERAL_REMEDY, LIMITS, Obstacle
 from workbench.trainable.registry import own_gradient
 
 CONTROL_FLOW = frozenset({"If", "Loop", "Scan", "SequenceMap"})
-"""Operators that hold graphs of their own."""
+"""Operators with subgraphs."""
 
 
 def obstacle(node: ir.Node, inputs_requiring_grad: Collection[int]) -> Obstacle | None:
-    """Why `node` has no right gradient to the inputs that require one; None if it has one."""
+    """Why `node` has no correct gradient to the inputs that require one; None if it has one."""
     if not inputs_requiring_grad:
         return None
     wrong_type = type_obstacle(node, inputs_requiring_grad)

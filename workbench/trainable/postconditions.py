@@ -26,14 +26,14 @@ class Postconditions:
 
     - A node that the rewrite replaces is gone; one that it changes in place does not meet the
       precondition any more.
-    - Nodes read only what the graph holds or what nodes before them compute.
+    - Nodes read only values of the graph or results of earlier nodes.
     - Operators, attributes and the number of inputs and outputs of new nodes are those of ONNX.
     - The outputs have the names, types and shapes that they had.
     - A gradient reaches every parameter that it reached.
     """
 
     def __init__(self, edit: GraphEdit) -> None:
-        """Note how `edit.graph` is before any rewrite."""
+        """Record the state of `edit.graph` before any rewrite."""
         self._outputs = _outputs(edit.graph)
         self._reached = _reached(edit.graph, edit.path)
         self._nodes = set(edit.graph)
@@ -43,7 +43,7 @@ class Postconditions:
         """Check `edit.graph`, whose `edit.path` is current.
 
         Args:
-            rewrite: what was applied last.
+            rewrite: the rewrite applied last.
             rewritten: the nodes that it was applied to.
             edit: the graph, changed.
 
@@ -91,7 +91,7 @@ def _unfinished(rewrite: Rewrite, rewritten: Sequence[ir.Node]) -> Iterator[str]
 
 
 def _unknown_values(graph: ir.Graph) -> Iterator[str]:
-    """Values that are read before they are computed, or that nothing in the graph gives."""
+    """Values that are read before they are computed, or that nothing in the graph computes."""
     computed: set[ir.Node | None] = set()
     for node in graph:
         for value in values_read(node) if node.op_type in CONTROL_FLOW else node.inputs:
@@ -116,7 +116,7 @@ def _is_given(value: ir.Value, graph: ir.Graph) -> bool:
 
 
 def _invalid(model: ir.Model, nodes: Iterable[ir.Node]) -> Iterator[str]:
-    """Nodes of ONNX's own operators that its checker refuses; one is checked of each form."""
+    """Nodes of ONNX's own operators that its checker refuses; one node of each form is checked."""
     forms = {_form(node): node for node in nodes if node.domain in DEFAULT_DOMAINS}
     context = onnx.checker.C.CheckerContext()
     context.ir_version = model.ir_version
@@ -129,7 +129,7 @@ def _invalid(model: ir.Model, nodes: Iterable[ir.Node]) -> Iterator[str]:
 
 
 def _form(node: ir.Node) -> tuple[object, ...]:
-    """All that ONNX's checker looks at."""
+    """The properties that ONNX's checker validates."""
     attributes = tuple((name, attribute.type) for name, attribute in node.attributes.items())
     given = tuple(value is not None for value in node.inputs)
     return node.op_type, given, len(node.outputs), attributes

@@ -1,4 +1,4 @@
-"""A graph whose random draws are constants, so that two engines compute the same."""
+"""Replaces the random draws of a graph by constants, so that two engines compute the same."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _OF_A_SHAPE = {"RandomNormal", "RandomUniform"}
 
 
 def without_randomness(onnx_model: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy of `onnx_model` that draws nothing; the same object where it drew nothing before.
+    """A copy of `onnx_model` without random draws; the same object if it has none.
 
-    Dropout passes its input on. A uniform draw is the middle of its range, a normal one lies half
+    Dropout passes its input on. A uniform draw is the middle of its range, a normal one is half
     a standard deviation above its mean, so that a gradient passes through its scale, and that of
     Bernoulli is its probability. `workbench.engines.on_torch.randomness` does the same to PyTorch.
     """
@@ -73,7 +73,7 @@ def _without_draw(node: onnx.NodeProto, chances: Mapping[str, str]) -> Iterable[
 
 
 def _like(node: onnx.NodeProto, made: onnx.NodeProto) -> onnx.NodeProto:
-    """`made` with what is noted of `node`, such as its layer."""
+    """`made` with the metadata of `node`, such as its layer."""
     made.metadata_props.extend(node.metadata_props)
     return made
 

@@ -1,4 +1,4 @@
-"""Which axes a reduction takes away."""
+"""The axes of reductions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def reduced_axes(node: ir.Node) -> list[int] | None:
     They are its attribute before opset 18 (13 of ReduceSum) and its second input since.
 
     Returns:
-        None where the axes are not constant or the rank of what is reduced is not known.
+        None where the axes are not constant or the rank of the input is not known.
     """
     source = node.inputs[0]
     if source is None or source.shape is None:
@@ -32,6 +32,6 @@ def reduced_axes(node: ir.Node) -> list[int] | None:
 
 
 def keeps_axes(node: ir.Node) -> bool:
-    """Whether the axes that a Reduce* node reduces stay, with size one."""
+    """Whether the reduced axes of a Reduce* node are kept, with size one."""
     keep = node.attributes.get("keepdims")
     return keep is None or keep.as_int() != 0

@@ -1,4 +1,4 @@
-"""Every rewrite, in the order in which they are tried, and every gradient of our own."""
+"""All rewrites, in the order in which they are tried, and all gradients of the workbench."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ REWRITES: tuple[Rewrite, ...] = (
     BatchNormalizationUntrainedScale(),
     LayerNormalizationUntrainedScale(),
 )
-"""A rewrite may rely on those before it having been applied to the whole graph."""
+"""When a rewrite is applied, those before it were applied to the whole graph."""
 
 OWN_GRADIENTS: tuple[CustomGradient, ...] = (
     AtanGradient(),
@@ -191,7 +191,7 @@ OWN_GRADIENTS: tuple[CustomGradient, ...] = (
 
 
 def own_gradient(node: ir.Node, inputs_requiring_grad: Collection[int]) -> CustomGradient | None:
-    """The gradient of our own for `node`, by the inputs that require grad; None if none."""
+    """The workbench's gradient for `node`, by the inputs that require grad; None if none."""
     if node.domain or not inputs_requiring_grad or BACKWARD in node.metadata_props:
         return None
     candidates = (own for own in OWN_GRADIENTS if own.op == node.op_type)

@@ -18,7 +18,8 @@ class NodeFinding(NamedTuple):
     """Name of the node, or of its first output where it has none."""
     state: State
     note: str = ""
-    """How it was rewritten, or why it cannot be trained through; empty for what simply trains."""
+    """How it was rewritten, or why it cannot be trained through; empty for nodes that train
+    unchanged."""
     remedy: str = ""
     """Suggested fix for a node that cannot be trained through."""
     layer: str = ""
@@ -26,7 +27,7 @@ class NodeFinding(NamedTuple):
 
 
 class StateUpdate(NamedTuple):
-    """A buffer that a training step gives a new value, such as a running mean."""
+    """A buffer that a training step updates, such as a running mean."""
 
     buffer: str
     """Name of the buffer: an initializer of the graph."""
@@ -44,10 +45,10 @@ class Report(NamedTuple):
     """The outputs that were appended to the graph's, in this order."""
 
     gradients: tuple[NodeGradient, ...] = ()
-    """Of the nodes whose gradient is our own; their names are those of the rewritten graph."""
+    """Gradients that the workbench defines; the names of nodes are those of the rewritten graph."""
 
     replacements: tuple[Replacement, ...] = ()
-    """Of every node of the rewritten graph that a rewrite made or changed, in its order."""
+    """Every node of the rewritten graph that a rewrite made or changed, in its order."""
 
     @property
     def changed(self) -> bool:

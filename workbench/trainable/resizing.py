@@ -15,7 +15,7 @@ COORDINATES = {
     "half_pixel_symmetric",
     "pytorch_half_pixel",
 }
-"""Those of which the matrix is known."""
+"""Coordinate transformation modes whose matrix is known."""
 
 
 def resizing_matrices(node: ir.Node) -> dict[int, np.ndarray] | None:
@@ -43,7 +43,8 @@ def resizing_matrices(node: ir.Node) -> dict[int, np.ndarray] | None:
 
 
 def repetitions(node: ir.Node) -> list[int] | None:
-    """How often the node repeats each entry, a spatial axis; None where it does something else."""
+    """Number of repetitions of each entry along each spatial axis; None if it does not repeat
+    them."""
     source = node.inputs[0]
     matrices = resizing_matrices(node)
     if matrices is None or source is None or source.shape is None or {0, 1} & set(matrices):

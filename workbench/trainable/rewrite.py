@@ -12,7 +12,7 @@ from workbench.trainable.gradient_path import GradientPath
 
 
 class GraphEdit:
-    """The graph under change, and what the rewrites so far have asked of it."""
+    """The graph being rewritten, and its additions by the rewrites so far."""
 
     def __init__(self, model: ir.Model, path: GradientPath) -> None:
         self.model = model
@@ -46,9 +46,9 @@ class GraphEdit:
         """Put `new` in place of `old`.
 
         Args:
-            old: nodes whose outputs, but for those in `values`, have no user left; the first in
-                the order of the graph comes first.
-            new: in topological order; put where the first of `old` stood.
+            old: nodes whose outputs, except those in `values`, have no users left; in the order
+                of the graph.
+            new: in topological order; inserted at the position of the first of `old`.
             values: for each output of `old` that is used, the value that replaces it. It takes the
                 type and shape, and an output of the graph keeps its name.
         """
@@ -70,8 +70,8 @@ class GraphEdit:
 class Rewrite(ABC):
     """One kind of change. `applies` states its precondition; `apply` may rely on it.
 
-    A rewrite keeps the names of the values that other nodes or the graph's outputs use. What must
-    hold after every rewrite is checked, see postconditions.py.
+    A rewrite keeps the names of the values that other nodes or the graph's outputs use. The
+    conditions after every rewrite are checked, see postconditions.py.
     """
 
     op: ClassVar[str]
@@ -79,13 +79,13 @@ class Rewrite(ABC):
     note: ClassVar[str]
     """Description of the rewrite, in a clause that a report shows."""
     everywhere: ClassVar[bool] = False
-    """Whether it concerns nodes off the gradient's path too."""
+    """Whether it also applies to nodes off the gradient's path."""
     in_place: ClassVar[bool] = False
     """Whether it changes the node, which then no longer meets the precondition. Otherwise the node
     and its group are gone afterwards."""
 
     def concerns(self, node: ir.Node, path: GradientPath) -> bool:
-        """Whether `node`, of this op type, is any of this rewrite's business where it stands."""
+        """Whether this rewrite applies at the position of `node`, which has its op type."""
         return self.everywhere or any(
             path.inputs_requiring_grad(member) for member in self.group(node)
         )

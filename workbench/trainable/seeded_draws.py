@@ -1,4 +1,4 @@
-"""Random draws that follow `set_seed` of ONNX Runtime, so that any batch can be the first."""
+"""Random draws by `set_seed` of ONNX Runtime, so that training can continue at any batch."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ OOPSLA 2014, in the variant of Vigna's splitmix64.c."""
 
 
 def seeded_draws(onnx_model: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy of `onnx_model` that draws by the seed; the same object where only Dropout draws.
+    """A copy of `onnx_model` that draws by the seed; the same object if only Dropout draws.
 
     ONNX Runtime's kernels of RandomNormal, RandomUniform, their Like forms and Multinomial hold a
-    generator each, made when a session is loaded: no later seed reaches them, and no checkpoint
-    holds their state. Dropout draws by the seed that was set last. So each such node becomes a
-    Dropout of 64 elements, whose mask is a seed, and SplitMix64 of that seed and the number of the
-    element. Draws have the resolution of float32 in every dtype. A `seed` attribute is
-    ignored: the seed of the run decides.
+    generator each, made when a session is loaded: a later seed does not affect them, and no
+    checkpoint has their state. Dropout draws by the seed that was set last. So each such node
+    becomes a Dropout of 64 elements, whose mask is a seed, and SplitMix64 of that seed and the
+    number of the element. Draws have the resolution of float32 in every dtype. A `seed` attribute
+    is ignored: the seed of the run decides.
 
     Args:
         onnx_model: of opset 18 or later, functions inlined.
@@ -71,11 +71,11 @@ class _Size(NamedTuple):
 
     shape: str
     elements: str
-    """How many, a scalar."""
+    """Number of elements, a scalar."""
 
 
 class _Draw:
-    """The nodes in place of one that draws."""
+    """The nodes that replace a random node."""
 
     def __init__(self, node: onnx.NodeProto) -> None:
         from onnx import helper
@@ -178,7 +178,7 @@ class _Draw:
     def _seed(self) -> str:
         """A scalar of int64: the mask of a Dropout.
 
-        What is dropped is not constant, so that ONNX Runtime does not fold it.
+        Its input is not constant, so that ONNX Runtime does not fold it.
         """
         from onnx import TensorProto
 
@@ -220,7 +220,7 @@ class _Draw:
         return self._add("Constant", value=numpy_helper.from_array(value))
 
     def _finish(self, result: str) -> None:
-        """Give the node's output, in the dtype that the node has."""
+        """Set the node's output, in the node's dtype."""
         from onnx import TensorProto, helper
 
         output, dtype = self._node.output[0], self._given.get("dtype")

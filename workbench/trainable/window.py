@@ -9,10 +9,10 @@ import onnx_ir as ir
 
 
 class Window(NamedTuple):
-    """Of one node; each tuple has one entry a spatial axis."""
+    """Window of one node; each tuple has one entry per spatial axis."""
 
     sizes: tuple[int, ...]
-    """Of the node's input."""
+    """Sizes of the node's input."""
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
@@ -57,7 +57,7 @@ def window(
 
     Args:
         node: of an op with the attributes of Conv or AveragePool.
-        source: what the window slides over.
+        source: value that the window slides over.
         kernel: its spatial sizes, where the node may leave `kernel_shape` out.
     """
     sizes = spatial_sizes(source)
@@ -75,7 +75,7 @@ def window(
 
 
 def _padded(made: Window, auto_pad: str) -> Window:
-    """With the padding that `auto_pad` asks for written out."""
+    """With explicit padding in place of `auto_pad`."""
     if auto_pad == "NOTSET":
         return made
     if auto_pad == "VALID":

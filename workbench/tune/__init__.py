@@ -22,6 +22,7 @@ from workbench.progress import ProgressBar
 from workbench.runs import prepare
 from workbench.runs.launch import worker_environment
 from workbench.settings.config import TrainingConfig
+from workbench.settings.engines import engine_info
 from workbench.settings.kernel_variants import VARIANTS, variants_of
 from workbench.tune.families import refine
 from workbench.tune.lock_step import LockStep, rounds_of
@@ -58,11 +59,11 @@ def tune(
 ) -> Tuning:
     """Find out which kernels, and how many threads, run the steps of a model fastest here.
 
-    Each variant (`workbench.settings.kernel_variants`) trains in a process of its own, with the
+    Each variant (`workbench.settings.kernel_variants`) trains in a separate process, with the
     environment of a run; they take turns of a few steps. Another variant than the default is chosen
-    where it is clearly faster. Then each family of operators that matters in the step is tried by
+    where it is clearly faster. Then each family of operators that matters in the step is tried with
     each other library, and those that make the step faster are chosen too; one whose losses or
-    gradients differ from the variant's by more than rounding is not. The choice is kept for this
+    gradients differ from the variant's by more than rounding is not. The choice is saved for this
     processor, these versions and shapes like these: runs and comparisons use it from now on, unless
     their `tuning` is "off".
 
@@ -70,7 +71,7 @@ def tune(
         model: a `Model`, or what `load_model` takes.
         data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
         engines: of "ortmodule" and "ondevice"; None: those that can train the model.
-        families: whether to try families of operators, which takes up to a minute an engine.
+        families: whether to try families of operators, which takes up to a minute per engine.
         report: called with short progress texts; None: a progress bar in notebooks.
         **settings: fields of `TrainingConfig`; the model's defaults apply to the others.
 
@@ -78,15 +79,15 @@ def tune(
         ConfigError: invalid settings; lists all of them.
         ModelError: the model cannot be loaded; UntrainableError: an engine cannot train it.
         DataError: the dataset cannot be loaded or does not fit the model.
-        EngineError: an engine needs an `nn.Module` and there is none, or a variant failed, or what
-            was found cannot be kept.
+        EngineError: an engine needs an `nn.Module` and there is none, or a variant failed, or the
+            result cannot be saved.
     """
     loaded = model if isinstance(model, Model) else load_model(model)
     chosen = _engines(engines, loaded)
     _check_settings(settings)
     with temporary_folder() as folder, disk_errors(folder, EngineError), ProgressBar() as bar:
         if "ortmodule" in chosen:
-            # The default of a machine that is set up, whose runs know the faster products.
+            # The default of a machine that is set up, where the faster products have been measured.
             ensure_product_times(report or bar.say)
         entries = []
         for engine in chosen:
@@ -132,11 +133,11 @@ class _TuningWork:
         with LockStep(self.folder) as processes:
             for number, (name, variant) in enumerate(variants.items(), 1):
                 prefix = f"{engine}, variant {number} of {len(variants)}"
-                self._say(prefix, variant.description)
+                self._report_with_prefix(prefix, variant.description)
                 config = with_variant(self.config, self.model, name)
-                said = partial(self._say, prefix)
-                processes.start(name, config, worker_environment(config, code), said)
-            load = processes.measure(partial(self._say, engine))
+                report = partial(self._report_with_prefix, prefix)
+                processes.start(name, config, worker_environment(config, code), report)
+            load = processes.measure(partial(self._report_with_prefix, engine))
             seconds = processes.finish()
         entry = as_entry(
             self.config,
@@ -150,16 +151,16 @@ class _TuningWork:
             return entry
         config = with_variant(self.config, self.model, entry.chosen)
         environment = worker_environment(config, code)
-        found = refine(self.folder, config, environment, partial(self._say, engine))
+        found = refine(self.folder, config, environment, partial(self._report_with_prefix, engine))
         return entry.model_copy(update=found._asdict())
 
-    def _say(self, what: str, text: str) -> None:
+    def _report_with_prefix(self, what: str, text: str) -> None:
         self.report(f"{what}: {text}")
 
 
 def _engines(engines: Sequence[str] | str | None, model: Model) -> list[str]:
     if engines is None:
-        return [name for name in VARIANTS if name != "ortmodule" or model.has_module]
+        return [name for name in VARIANTS if model.has_module or not engine_info(name).needs_module]
     names = [engines] if isinstance(engines, str) else list(engines)
     problems = [
         f"engines contains {name!r}: only {' and '.join(VARIANTS)} have variants. "

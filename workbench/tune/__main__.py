@@ -1,4 +1,4 @@
-"""The process of one variant: takes some steps for each line that it is sent.
+"""The process of one variant: takes some steps for each line of its input.
 
 `python -m workbench.tune REQUEST.json` is started by `workbench.tune.lock_step`.
 """
@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from workbench.child_process.child import serve
+from workbench.files.json_file import write_json
 from workbench.profiling.request import ProfilingRequest
 from workbench.profiling.steps import EngineSteps
-from workbench.run_folder.run_folder import write_json
 from workbench.tune.lock_step import IDLE
 from workbench.tune.turns import turn
 

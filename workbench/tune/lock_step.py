@@ -1,4 +1,4 @@
-"""Processes that take turns of some steps, so that what disturbs the machine disturbs all alike."""
+"""Processes that take turns of some steps, so that other load affects all of them alike."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LockStep:
         """Create it without a process.
 
         Args:
-            folder: holds `model` and `data`, as they save themselves.
+            folder: contains `model` and `data`, as written by their `save`.
         """
         self._folder = folder
         self._processes: dict[str, _Process] = {}
@@ -79,10 +79,10 @@ class LockStep:
         self._processes[name].wait(report)
 
     def measure(self, report: Report) -> Load | None:
-        """Let each take its turn, round after round; who begins alternates.
+        """Run each in turn, round after round; the first alternates.
 
         Returns:
-            What other programs did meanwhile; None: not known.
+            Load of other programs meanwhile; None: not known.
         """
         started = time.perf_counter()
         self._round(0)
@@ -127,7 +127,7 @@ class _Process:
 
     @property
     def pid(self) -> int:
-        """Of the watchdog, whose child trains."""
+        """Process id of the watchdog, whose child trains."""
         return self._child.pid
 
     def turn(self) -> None:
@@ -141,14 +141,14 @@ class _Process:
             self._child.stdin.write("\n")
             self._child.stdin.flush()
         except BrokenPipeError:
-            pass  # it has ended: it has said why, or the log does
+            pass  # it has ended: its last message or the log has the reason
         self.wait(lambda _: None)
 
     def wait(self, report: Report) -> None:
         """Wait until it is idle.
 
         Raises:
-            WorkbenchError: it has ended; the error says why.
+            WorkbenchError: it has ended; the error states why.
         """
         last = self._follow(report)
         if last is not None:
@@ -195,10 +195,10 @@ class _Process:
         return EngineError(exit_sentence(self._child.wait(), work, self._log))
 
     def close(self) -> None:
-        """End it, whatever it does."""
+        """Terminate it and close its pipes."""
         if self._child.poll() is None:
             self._child.terminate()
-        # What was not sent yet to a process that has ended cannot be flushed.
+        # Data that was not sent to a process that has ended cannot be flushed.
         for pipe in (self._child.stdin, self._child.stdout):
             assert pipe is not None
             try:

@@ -150,12 +150,12 @@ def as_entry(
     """The entry of a measurement, with the variant that it selects.
 
     Args:
-        config: of the engine, without any variant.
+        config: settings of the engine, without any variant.
         model: its name.
         shapes: see `shape_class`.
         rounds: (rounds,) seconds of a step, by variant.
-        load: of other programs.
-        now_s: when, since 1970.
+        load: CPU time of other programs.
+        now_s: time of the measurement, in seconds since 1970.
     """
     measured = []
     for variant, seconds in rounds.items():
@@ -184,6 +184,6 @@ def as_entry(
 
 
 def fastest(measured: list[Measured]) -> str:
-    """The variant with the least ratio of those that are clearly faster; else the default."""
+    """The variant with the smallest ratio of those that are clearly faster; else the default."""
     clear = [each for each in measured if each.high < CLEARLY]
     return min(clear, key=lambda each: each.ratio).variant if clear else DEFAULT

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from workbench.profiling.steps import EngineSteps
 
 TURN_S = 0.15
-"""A turn begins no step after this."""
+"""A turn starts no step after this."""
 
 FEWEST_STEPS = 3
-"""Of a turn, whose median counts: the first step after a pause is slow."""
+"""Fewest steps of a turn, whose median is used: the first step after a pause is slow."""
 
 
 def turn(steps: EngineSteps, fewest: int) -> float:

@@ -6,11 +6,24 @@ import os
 from pathlib import Path
 
 from workbench.errors import ConfigError
+from workbench.extensions.native_extension import DEVICE_KERNELS
 from workbench.files.input_file import display_path
 from workbench.models import Model
 from workbench.settings.config import TrainingConfig
-from workbench.settings.kernel_variants import DEFAULT, NO_LINEAR, VARIANTS, TunedKernels
-from workbench.tuning_results.kept import kept_path, read_kept, this_environment
+from workbench.settings.kernel_variants import (
+    DEFAULT,
+    MOST_CONVOLUTIONS,
+    NO_LINEAR,
+    VARIANTS,
+    WORKBENCH,
+    TunedKernels,
+)
+from workbench.tuning_results.kept import (
+    kept_path,
+    read_kept,
+    this_environment,
+    usable_extensions,
+)
 from workbench.tuning_results.product_times import kept_product_times
 from workbench.tuning_results.record import Entry, TuningFileError, read_tuning
 from workbench.tuning_results.shapes import shape_class
@@ -19,13 +32,13 @@ from workbench.tuning_results.shapes import shape_class
 def with_chosen_kernels(config: TrainingConfig, model: Model) -> TrainingConfig:
     """The settings with those of the chosen variant, where `config.tuning` finds one.
 
-    What the settings say of kernels and threads themselves stays.
+    Explicit settings of kernels and threads are not changed.
 
     Returns:
-        `config`, or a copy whose `tuning` says what was changed, or why nothing was.
+        `config`, or a copy whose `tuning` states the changes, or why there are none.
 
     Raises:
-        ConfigError: `tuning` is a file that is no tuning, or is not of this machine and shapes.
+        ConfigError: `tuning` is not a file of a tuning, or is not of this machine and shapes.
     """
     tuning = config.tuning
     if config.engine not in VARIANTS or tuning == "off" or isinstance(tuning, TunedKernels):
@@ -75,20 +88,29 @@ def with_operator_kernels(config: TrainingConfig, choices: tuple[str, ...]) -> T
 def with_faster_products(config: TrainingConfig, model: Model) -> TrainingConfig:
     """With ONNX Runtime's products where these were measured faster on this processor.
 
-    ORTModule chooses them by itself; said before the process starts, PyTorch's idle threads leave
-    the cores to them. Not so where PyTorch runs convolutions: its threads take longer to wake.
+    With them go the workbench's own kernels, if they are built. ORTModule chooses this by itself;
+    if chosen before the process starts, PyTorch's idle threads leave the cores to them. Not so
+    where PyTorch runs convolutions: its threads take longer to wake.
     """
     if config.engine != "ortmodule" or config.ortmodule.pytorch_kernels != "auto":
         return config
     if os.environ.get("OMP_WAIT_POLICY", "PASSIVE").upper() != "PASSIVE":
-        return config  # the user's own policy stays, and with it the threads do not sleep
+        return config  # the user's policy is kept, with which the threads do not sleep
     times = kept_product_times()
-    convolves = any(len(shape) > 2 for shape in model.parameter_shapes.values())
-    if times is None or not times.prefers_onnxruntime or convolves:
+    own = config.ortmodule.device_kernels and DEVICE_KERNELS in usable_extensions()
+    most = MOST_CONVOLUTIONS if own else 0
+    if times is None or not times.prefers_onnxruntime or _convolutions(model) > most:
         return config
-    changed = VARIANTS["ortmodule"][NO_LINEAR].settings("ortmodule", config.threads)["ortmodule"]
+    name = WORKBENCH if own else NO_LINEAR
+    changed = VARIANTS["ortmodule"][name].settings("ortmodule", config.threads)["ortmodule"]
     options = config.ortmodule.model_copy(update=changed)
-    return _with_note(config.model_copy(update={"ortmodule": options}), NO_LINEAR, str(times))
+    return _with_note(config.model_copy(update={"ortmodule": options}), name, str(times))
+
+
+def _convolutions(model: Model) -> int:
+    """Number of parameters that may be weights of convolutions; a learnt token is not."""
+    shapes = model.parameter_shapes.values()
+    return sum(len(shape) > 2 and shape[0] > 1 for shape in shapes)
 
 
 def _with_note(config: TrainingConfig, variant: str | None, reason: str) -> TrainingConfig:
@@ -96,7 +118,7 @@ def _with_note(config: TrainingConfig, variant: str | None, reason: str) -> Trai
 
 
 def _given(config: TrainingConfig) -> str:
-    """A setting of the user's that a variant would change; empty: there is none."""
+    """A user's setting that a variant would change; empty: there is none."""
     if config.processes > 1:
         return f"processes={config.processes}"
     own = config.operator_kernels if config.engine == "ondevice" else ()
@@ -107,6 +129,8 @@ def _given(config: TrainingConfig) -> str:
         return "" if config.device_kernels else "device_kernels=False"
     if options.threads is not None:
         return f"threads={options.threads} of ortmodule"
+    if not options.device_kernels:
+        return "device_kernels=False of ortmodule"
     changed = options.pytorch_kernels != "auto"
     return f"pytorch_kernels={options.pytorch_kernels!r}" if changed else ""
 

@@ -1,4 +1,4 @@
-"""The measurements that are kept for this user, in the cache beside the compiled extensions."""
+"""The measurements of this user, in the cache beside the compiled extensions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workbench.errors import EngineError
-from workbench.export_cache.place import UnusableCacheError, cache_folder
 from workbench.extensions.native_extension import EXTENSIONS, key, native_extension
 from workbench.files.output_file import replacing_file
+from workbench.files.user_cache import UnusableCacheError, cache_folder
 from workbench.machine.machine import package_versions, processor_model
 from workbench.machine.threads import default_threads
 from workbench.tuning_results.record import (
@@ -22,6 +22,7 @@ from workbench.tuning_results.record import (
     read_tuning,
 )
 
+FOLDER = "tuning"
 AGAIN = "measure again with `workbench tune`"
 _PACKAGES = ("onnxruntime-training-cpu", "onnxruntime-training", "torch")
 
@@ -32,10 +33,9 @@ def kept_folder() -> Path | None:
     `WORKBENCH_CACHE` names its parent, as of the exports.
     """
     try:
-        exports = cache_folder()
+        return cache_folder(FOLDER)
     except UnusableCacheError:
         return None
-    return None if exports is None else exports.with_name("tuning")
 
 
 def usable_extensions() -> frozenset[str]:
@@ -96,7 +96,7 @@ class Kept(NamedTuple):
 
     path: Path
     entry: Entry | None
-    """None: it is not used."""
+    """Its content; None: it is not used."""
     problem: str = ""
     """Why it is not used, as a sentence."""
 

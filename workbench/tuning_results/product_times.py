@@ -13,7 +13,7 @@ from workbench.tuning_results.kept import kept_folder, processor_digest, this_en
 from workbench.tuning_results.record import LARGEST_BYTES, Environment, Positive, Record
 
 CLEARLY = 0.85
-"""ONNX Runtime's products are taken where they need less than this part of the time of PyTorch's.
+"""ONNX Runtime's products are chosen where they take less than this share of the time of PyTorch's.
 
 Between it and 1 the graph's other kernels decide, of which most are PyTorch's: beside products of
 another library its threads have to share the cores."""
@@ -22,8 +22,8 @@ another library its threads have to share the cores."""
 class ProductTimes(Record):
     """The products of a linear layer and of its gradients, by either library, on one thread.
 
-    On one, since what several take depends on how the libraries' threads wait and on what else the
-    machine does.
+    On one, since the time with several depends on how the libraries' threads wait and on other
+    programs.
     """
 
     kind: Literal["product-times"] = "product-times"
@@ -41,7 +41,7 @@ class ProductTimes(Record):
 
     @property
     def sentence(self) -> str:
-        """Whose ORTModule takes, and why."""
+        """The library whose products ORTModule uses, and why."""
         whose = "ONNX Runtime's" if self.prefers_onnxruntime else "PyTorch's"
         return f"Linear layers of ORTModule use {whose} products: {self}, {self.ratio:.2f} of them"
 

@@ -1,4 +1,4 @@
-"""The file of a tuning: what was measured, on which machine, for which shapes."""
+"""The file of a tuning: measurements, with their machine and shapes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KIND: Literal["kernel-tuning"] = "kernel-tuning"
 FORMAT: Literal[1] = 1
 
 LARGEST_BYTES = 2**20
-"""A larger file is none of ours, and is not read; those that we write have some kB."""
+"""A larger file is not read; files of the workbench have some kB."""
 
 DISTURBED_CORES = 0.1
 """Cores that other programs use, above which a result says so."""
@@ -40,7 +40,7 @@ class Environment(Record):
     processor: Text
     cores: Annotated[int, Field(ge=1)]
     versions: Annotated[dict[Text, Text], Field(max_length=20)]
-    """Of packages, and of the compiled extensions."""
+    """Versions of packages, and of the compiled extensions."""
 
     def difference(self, other: Environment) -> str:
         """The first thing in which `other` differs, as in "of X, not Y"; empty: nothing."""
@@ -64,7 +64,7 @@ class Measured(Record):
     step_ms: Positive
     """Median over the rounds."""
     ratio: Positive
-    """Of its time to the default's: median over the rounds."""
+    """Ratio of its time to the default's: median over the rounds."""
     low: Positive
     high: Positive
     """95 % interval of the ratio."""
@@ -76,9 +76,10 @@ class Family(Record):
     family: Text
     library: Text
     share: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    """Of the operators' time in a step, by the profile."""
+    """Share of the operators' time in a step, by the profile."""
     ratio: Positive | None = None
-    """Of the step's time to the fastest before: median over the rounds; None: not measured."""
+    """Ratio of the step's time to the fastest before: median over the rounds; None: not
+    measured."""
     low: Positive | None = None
     high: Positive | None = None
     """95 % interval of the ratio."""
@@ -106,7 +107,7 @@ class Entry(Record):
 
     engine: Text
     model: Text
-    """Its name, for people."""
+    """Its name, as it is shown."""
     shapes: Digest
     """See `shape_class`."""
     batch_size: Annotated[int, Field(ge=1)]
@@ -118,7 +119,7 @@ class Entry(Record):
     other_cores: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
     """Cores that other programs used meanwhile, on average; None: not known."""
     time: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    """When, in seconds since 1970."""
+    """Time of the measurement, in seconds since 1970."""
     families: Annotated[tuple[Family, ...], Field(max_length=40)] = ()
     """Families tried on top of the chosen variant, in this order."""
     refined: Refined | None = None
@@ -164,8 +165,8 @@ class Entry(Record):
 
     @property
     def disturbed(self) -> bool:
-        """Whether the ratios say how threads wait beside other programs rather than how fast the
-        kernels are: those that wait busily lose a core then."""
+        """Whether the ratios measure how threads wait beside other programs rather than the speed
+        of the kernels: those that busy-wait lose a core then."""
         return self.other_cores is not None and self.other_cores > DISTURBED_CORES
 
     @property
@@ -212,15 +213,15 @@ class TuningRecord(Record):
 
 
 class TuningFileError(Exception):
-    """A file is no tuning; the message says why, without the file's name."""
+    """A file is not a tuning; the message says why, without the file's name."""
 
 
 def read_tuning(path: Path) -> TuningRecord:
-    """Read and check a file, which may be anybody's.
+    """Read and check a file, which is untrusted.
 
     Raises:
         FileNotFoundError: there is none.
-        TuningFileError: it is not a whole file of a tuning.
+        TuningFileError: it is not a complete file of a tuning.
     """
     try:
         with path.open("rb") as file:

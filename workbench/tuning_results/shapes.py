@@ -11,10 +11,10 @@ from workbench.settings.config import TrainingConfig
 
 
 def shape_class(model: Model, config: TrainingConfig) -> str:
-    """A digest of the shapes that a step of `config` works with, and of what it leaves out.
+    """A digest of the shapes of a step of `config`, and of the settings that change its graph.
 
     Batches of 2ⁿ to 2ⁿ⁺¹ - 1 rows are one class. Of a model, the shapes of its parameters and
-    inputs count, in whatever order; what it computes with them does not.
+    inputs count, in any order; the operations on them do not.
     """
     facts: dict[str, Any] = {
         "parameters": sorted(list(shape) for shape in model.parameter_shapes.values()),
@@ -29,7 +29,7 @@ def shape_class(model: Model, config: TrainingConfig) -> str:
 
 _NO_MATTER = {
     *("saved_graphs", "saved_graphs_prefix", "log_level"),
-    *("pytorch_kernels", "operator_kernels", "threads"),
+    *("pytorch_kernels", "device_kernels", "operator_kernels", "threads"),
 }
 
 

@@ -1,7 +1,7 @@
 """User code that a worker process may execute; the only module that unpickles.
 
 Files on disk are untrusted and never cause a process to execute code. A process whose caller passed
-a module, a factory or a function gives the SHA-256 of that code and the folders of its modules to
+a module, a factory or a function passes the SHA-256 of that code and the folders of its modules to
 the worker that it starts, in environment variables. A worker executes no other user code.
 """
 

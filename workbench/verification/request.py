@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.run_folder.run_folder import write_json
+from workbench.files.json_file import write_json
 from workbench.settings.config import TrainingConfig, read_config
 
 FINITE_DIFFERENCES = "finite-differences"

@@ -19,7 +19,7 @@ from workbench.losses.loss_functions import code_of, write_functions
 from workbench.models import Model
 from workbench.progress import ProgressBar
 from workbench.settings.config import TrainingConfig, make_config
-from workbench.settings.engines import BUILT_IN, engine_info
+from workbench.settings.engines import BUILT_IN, REFERENCE, engine_info
 from workbench.settings.requires_grad import trainable_names
 from workbench.verification.agreement import gradient_rows, loss_error
 from workbench.verification.entries import choose_entries
@@ -98,11 +98,11 @@ def verify(
     given = {name: value for name, value in settings.items() if value is not None}
     configs = {
         name: make_config({**given, "seed": seed, "optimizer": "sgd", "engine": name})
-        for name in ("pytorch", *names)
+        for name in (REFERENCE, *names)
     }
     if requires_grad is not None:
         trainable_names(loaded.parameter_names, requires_grad)
-    batch = _batch(loaded, data, configs["pytorch"], batch_size)
+    batch = _batch(loaded, data, configs[REFERENCE], batch_size)
     with temporary_folder() as folder, disk_errors(folder, EngineError), ProgressBar() as bar:
         work = _VerificationWork(loaded, batch, configs, folder, report or bar.say)
         return work.compare(names, tolerance)
@@ -122,7 +122,7 @@ class _VerificationWork:
         self.model, self.batch, self.folder, self.report = model, batch, folder, report
         model.save(folder / "model")
         batch.save(folder / "data")
-        losses = write_functions(configs["pytorch"].losses, folder / "model")
+        losses = write_functions(configs[REFERENCE].losses, folder / "model")
         self.configs = {
             name: config.model_copy(update={"loss": losses}) for name, config in configs.items()
         }
@@ -132,14 +132,14 @@ class _VerificationWork:
         """Run the reference and each engine."""
         entries = None
         if self.model.has_module:
-            expected = self.run("pytorch")
+            expected = self.run(REFERENCE)
             answers = {name: self._try(name) for name in names}
         else:
             answers = {name: self._try(name) for name in names}
             known = next(
                 (a.gradients for a in answers.values() if isinstance(a, VerificationAnswer)), {}
             )
-            entries = choose_entries(known, self.configs["pytorch"].seed)
+            entries = choose_entries(known, self.configs[REFERENCE].seed)
             expected = VerificationAnswer(math.nan, {}, "finite differences")
             if known:
                 expected = self.run(FINITE_DIFFERENCES, entries)
@@ -168,7 +168,7 @@ class _VerificationWork:
         """
         work = self.folder / name
         work.mkdir()
-        config = self.configs.get(name, self.configs["pytorch"])
+        config = self.configs.get(name, self.configs[REFERENCE])
         request = VerificationRequest(
             self.folder / "model", self.folder / "data", name, config, work
         )

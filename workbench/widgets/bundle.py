@@ -1,4 +1,4 @@
-"""The built front end of the widgets, as text that anywidget hands to the browser."""
+"""The built front end of the widgets, as text that anywidget sends to the browser."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def engine_styles() -> dict[str, dict[str, Any]]:
 
 
 class HasEngineStyles(traitlets.HasTraits):
-    """Part of a widget that draws samples or lines of engines."""
+    """Base class of widgets that draw samples or lines of engines."""
 
     engine_styles = traitlets.Dict().tag(sync=True)
     """Result of the function `engine_styles`."""

@@ -8,7 +8,7 @@ import io
 import numpy as np
 
 LARGEST = 128
-"""Pixels of the longer side; larger pictures are made smaller, so that messages stay small."""
+"""Pixels of the longer side; larger pictures are scaled down, to keep messages small."""
 
 
 def as_png(pixels: np.ndarray) -> str:

@@ -1,4 +1,4 @@
-"""Statistics of what the engines did, in a section that unfolds under the results."""
+"""Statistics of the engines, in a foldable section under the results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.widgets.engine_styles import HasEngineStyles
 
 
 class RunStatistics(HasEngineStyles, anywidget.AnyWidget):
-    """The statistics of each engine that has some: graphs, nodes, memory, what PyTorch ran."""
+    """The statistics of each engine that has some: graphs, nodes, memory, PyTorch fallbacks."""
 
     _esm = bundle("run_statistics.js")
     _css = bundle("run_statistics.css")
@@ -38,10 +38,10 @@ class RunStatistics(HasEngineStyles, anywidget.AnyWidget):
             }
         )
     ).tag(sync=True)
-    """One dict an engine: `engine`; `notes`, sentences on what PyTorch ran in its place; `lines`,
+    """One dict an engine: `engine`; `notes`, sentences on PyTorch fallbacks; `lines`,
     dicts of `name`, `value` and `level`, 1 for a detail of the line above."""
     mark = traitlets.Unicode(MARK).tag(sync=True)
-    """Before a note, as behind the engine's name in the table of a comparison."""
+    """Mark before a note, and after the engine's name in the table of a comparison."""
 
     def clear(self) -> None:
         """Show nothing."""
@@ -52,8 +52,8 @@ class RunStatistics(HasEngineStyles, anywidget.AnyWidget):
 
         Args:
             runs: by engine.
-            notes: say beside the folded section, too, what PyTorch ran in place of an engine; the
-                table of a comparison says it.
+            notes: show PyTorch fallbacks outside of the folded section too; the table of a
+                comparison already has them.
         """
         found = {engine: run.statistics for engine, run in runs.items()}
         self.engines = [

@@ -8,13 +8,13 @@ import ipywidgets
 
 
 def answer_while_busy(widget: ipywidgets.Widget) -> None:
-    """Let messages to `widget` and everything in it be handled while a cell runs.
+    """Handle messages to `widget` and everything in it while a cell runs.
 
-    JupyterLab sends them to a subshell of the kernel, which is a thread of its own. Since
-    ipykernel 7.4 a comm sends them on to the thread that spoke to it last, which for a widget made
-    in a cell is the one that the next cell keeps busy. Without this, Stop would have to wait for
-    that cell. Only for widgets whose handlers are safe on any thread. Where ipykernel has no such
-    routing there is nothing to undo.
+    JupyterLab sends them to a subshell of the kernel, which is a separate thread. Since
+    ipykernel 7.4 a comm forwards them to the thread that last used it, which for a widget made in a
+    cell is the one that the next cell keeps busy. Without this, Stop would wait for that cell. Only
+    for widgets whose handlers are safe on any thread. Without such routing in ipykernel this has no
+    effect.
     """
     comm = widget.comm
     if hasattr(comm, "_reply_subshell_for"):

@@ -99,7 +99,7 @@ class Control:
         return not self.interruption and self._reader.may_step(done_steps)
 
     def granted(self) -> bool:
-        """Whether the next step is granted, whatever the requested state."""
+        """Whether the next step is granted, independently of the requested state."""
         return self._reader.granted(self._done_steps)
 
     def requested_saves(self) -> int:

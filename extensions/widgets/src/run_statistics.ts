@@ -14,7 +14,7 @@ interface Line {
 
 interface Engine {
   engine: string;
-  /** What fell back to PyTorch, in sentences. */
+  /** Fallbacks to PyTorch, in sentences. */
   notes: string[];
   lines: Line[];
 }

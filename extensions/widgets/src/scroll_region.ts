@@ -1,4 +1,4 @@
-// What scrolls must be reached by the keyboard; what does not would be a stop for nothing.
+// A region that scrolls must be focusable; one that does not scroll would be a useless tab stop.
 
 /** Makes `el` a named stop of the Tab key for as long as its content is larger than it. */
 export function followOverflow(el: HTMLElement, name: string, signal: AbortSignal): void {

@@ -19,6 +19,7 @@ const TRAITS = {
   filters: {} as Record<string, string>,
   selected: [] as string[],
   folder: "/runs",
+  bases: [] as string[],
   loading: false,
   problem: "",
   outcome: "done",
@@ -49,8 +50,8 @@ class Model extends WidgetModel<typeof TRAITS> {
   }
 }
 
-function render(rows: RunRow[]) {
-  const model = new Model({ ...TRAITS });
+function render(rows: RunRow[], more: Partial<typeof TRAITS> = {}) {
+  const model = new Model({ ...TRAITS, ...more });
   const el = document.createElement("div");
   document.body.replaceChildren(el);
   const { signal } = new AbortController();
@@ -145,15 +146,34 @@ describe("the table of runs", () => {
     expect(el.querySelector("form")?.hidden).toBe(true);
   });
 
-  it("exports as float32 or as int8, which can be cancelled", () => {
+  it("fine-tunes runs of the models that have a base checkpoint, where the page can", () => {
+    expect(render([row("a")]).button("Personalise").hidden).toBe(true);
+    const { model, button } = render([row("a"), row("b", { model: "sketch-cnn" })], { bases: ["sketch-cnn"] });
+    model.receive("selected", ["a"]);
+    button("Personalise").click();
+    expect(button("Personalise").title).toContain("Only runs of sketch-cnn");
+    model.receive("selected", ["b"]);
+    button("Personalise").click();
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "personalise", runs: ["b"], text: "" });
+  });
+
+  it("exports in each way, which can be cancelled", () => {
     const { el, model, button } = render([row("a")]);
     model.receive("selected", ["a"]);
-    for (const way of ["export", "quantize"]) {
+    for (const [way, name, text] of [
+      ["export", "export", "digits-mlp.onnx"],
+      ["quantize", "quantize", "digits-mlp.onnx"],
+      ["export_unmerged", "export_unmerged", "digits-mlp.onnx"],
+      // The suffix says that the adapters are meant.
+      ["adapters", "export", "digits-mlp.onnx_adapter"],
+    ] as const) {
       button("Export …").click();
       const select = el.querySelector<HTMLSelectElement>(".wb-run-editor select") as HTMLSelectElement;
       select.value = way;
+      select.dispatchEvent(new Event("change"));
+      expect(el.querySelector<HTMLInputElement>(".wb-run-editor input")?.value).toBe(text);
       (el.querySelector("form") as HTMLFormElement).requestSubmit();
-      expect(model.sent.at(-1)).toEqual({ kind: "act", name: way, runs: ["a"], text: "digits-mlp.onnx" });
+      expect(model.sent.at(-1)).toEqual({ kind: "act", name, runs: ["a"], text });
     }
     const cancel = el.querySelector<HTMLButtonElement>(".wb-run-message button:last-child") as HTMLButtonElement;
     expect(cancel.hidden).toBe(true);

@@ -72,6 +72,15 @@ describe("a task", () => {
     expect(shown.model.sent).toEqual([]);
   });
 
+  it("has no button where it is done when it is opened, and no fields where it has no meaning", () => {
+    const { el, model } = show(taskSection, { ...traits(), action: "" });
+    const start = el.querySelector("button") as HTMLButtonElement;
+    const grid = el.querySelector<HTMLElement>(".wb-setting-grid") as HTMLElement;
+    expect([start.hidden, grid.hidden]).toEqual([true, false]);
+    model.receive("refusal", "Choose another model.");
+    expect([start.hidden, grid.hidden]).toEqual([true, true]);
+  });
+
   it("shows what it came to, and that settings have changed since", () => {
     const table = { caption: "Errors", columns: ["Gradient of", "ondevice"], rows: [["<b>", "2.0e-1 wrong"]] };
     shown.model.receive("good", false);

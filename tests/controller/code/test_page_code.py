@@ -51,6 +51,30 @@ def test_the_base_is_in_the_code_of_either(step: str) -> None:
     assert "base_except=('head.*',)" in code
 
 
+@pytest.mark.parametrize("step", ["model", "artifacts", "train", "compare"])
+@pytest.mark.parametrize("model", ["net", "mine", "my.onnx", "package.module:factory"])
+def test_without_a_dataset_the_code_asks_for_one(step: str, model: str) -> None:
+    mine = wb.load_model(torch.nn.Linear(3, 2), example_inputs=np.zeros((4, 3), np.float32))
+    names = {"net": torch.nn.Linear(3, 2), "x": np.zeros((4, 3), np.float32), "mine": mine}
+    setup = Setup(model=model, example_inputs="x", engines=["fake"])
+    setup.tasks |= {"verify": {}, "bundle": {}}
+    code = code_for(setup, step, names)
+    assert "# Choose a dataset first.\n" in code
+    assert "load_dataset" not in code
+    assert "artifacts." not in code
+    assert ("wb.verify(model)" in code) == (step == "artifacts"), "it needs no dataset"
+    if model in names and step != "model":  # whose check exports the model
+        exec(code.replace("wb.verify(model)", "None"), {"wb": wb, **names})
+
+
+def test_what_was_not_profiled_is_not_profiled_by_the_code() -> None:
+    setup = Setup(model="digits-mlp")
+    assert "wb.profile" not in code_for(setup, "artifacts", {})
+    setup.profiled = True
+    code = code_for(setup, "artifacts", {})
+    assert "profile = wb.profile(model, data, engine='ondevice')\ngraph.paint(profile)\n" in code
+
+
 def test_an_example_input_that_was_left_is_not_given_to_a_sample() -> None:
     left = Setup(model="digits-mlp", example_inputs="x")
     assert "wb.load_model('digits-mlp')" in code_for(left, "train", {"x": np.zeros((2, 4))})

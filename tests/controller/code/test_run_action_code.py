@@ -26,6 +26,7 @@ def test_labels_export_and_deletion_are_as_by_the_buttons(digits: Dataset, tmp_p
         ("export", ids[:1], f" {path} "),
         ("compare", ids, ""),
         ("open", ids[:1], ""),
+        ("personalise", ids[:1], ""),
         ("delete", ids[1:], ""),
     ):
         exec(action_code(action, runs, text), {})
@@ -40,16 +41,26 @@ def test_labels_export_and_deletion_are_as_by_the_buttons(digits: Dataset, tmp_p
 
 @pytest.mark.parametrize(
     ("action", "owner", "name"),
-    [("quantize", Run, "quantize"), ("resume", wb, "resume"), ("stop", Run, "stop")],
+    [
+        ("quantize", Run, "quantize"),
+        ("export_unmerged", Run, "export"),
+        ("resume", wb, "resume"),
+        ("stop", Run, "stop"),
+    ],
 )
 def test_what_takes_long_is_called_with_the_same(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch, action: str, owner: Any, name: str
 ) -> None:
     run_id = recorded(digits).id
     called: list[Any] = []
-    monkeypatch.setattr(owner, name, lambda first, *rest: called.append((first, *rest)))
+
+    def note(first: Any, *rest: Any, **named: Any) -> None:
+        called.append((first, *rest, *named.items()))
+
+    monkeypatch.setattr(owner, name, note)
     exec(action_code(action, [run_id], "a.onnx"), {})
     [(first, *rest)] = called
     assert getattr(first, "id", first) == run_id
-    assert rest == (["a.onnx"] if action == "quantize" else [])
+    given = {"quantize": ["a.onnx"], "export_unmerged": ["a.onnx", ("merge_lora", False)]}
+    assert rest == given.get(action, [])
     assert action in {*OF_ONE, *OF_EACH}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("flwr", reason="flwr missing: pip install -e '.[federated]'")
 
 import workbench as wb
 from workbench.flower.grids.client_pool import ClientPool, ClientTask
@@ -65,7 +69,7 @@ def test_an_error_of_a_client_is_a_reply(federated_run: RunFolder) -> None:
         (reply,) = pool.run([task(0, "train", wrong)], WAIT_S, lambda: False)
         assert "no.such.weight" in reply.error
         (reply,) = pool.run([task(99, "train", {})], WAIT_S, lambda: False)
-        assert "not a saved dataset" in reply.error
+        assert "failed with DataError when it read its rows" in reply.error
     finally:
         pool.close()
     assert pool.pids() == []
@@ -133,3 +137,20 @@ def test_the_pool_starts_in_the_folder_of_no_one(federated_run: RunFolder, tmp_p
         finally:
             pool.close()
     assert reply.error == ""
+
+
+def test_a_client_whose_process_was_killed_takes_part_again(federated_run: RunFolder) -> None:
+    weights = wb.load_run(federated_run.path).weights()
+    pool = ClientPool(federated_run, 1)
+    try:
+        (first,) = pool.run([task(0, "train", weights)], WAIT_S, lambda: False)
+        (process,) = pool.pids()
+        os.kill(process, signal.SIGKILL)
+        # It has ended then, and the pool may still learn how.
+        os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+        (again,) = pool.run([task(0, "train", weights)], WAIT_S, lambda: False)
+        assert pool.pids() != [process]
+    finally:
+        pool.close()
+    assert first.error == again.error == ""
+    assert all(np.array_equal(again.arrays[name], first.arrays[name]) for name in weights)

@@ -35,8 +35,8 @@ from tests.ort.ortmodule.probe import (
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
 from workbench.ort.graph.profiles import profiled
-from workbench.ort.ortmodule.operator_profile import StepWindow, step_timings
-from workbench.run_folder.operator_timing import PASSES
+from workbench.ort.ortmodule.operator_profile import step_timings
+from workbench.run_folder.operator_timing import PASSES, StepWindow
 
 Answer = dict[str, Any]
 

@@ -136,6 +136,23 @@ class Alone(nn.Module):
         return result
 
 
+class Gated(nn.Module):
+    """A SiLU that scales another value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scales = nn.Parameter(torch.tensor([0.9, 1.1]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.silu(x * self.scales[0]) * (x * self.scales[1])
+
+
+def signs(x: Tensor) -> Tensor:
+    """The loss of rows that should be largest where the last number is."""
+    labels = (x.flatten(0, 1)[:, -1] > 0).long() * 6
+    return nn.functional.cross_entropy(x.flatten(0, 1), labels)
+
+
 def spelled_gelu(x: Tensor) -> Tensor:
     return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
@@ -313,6 +330,10 @@ CASES: dict[str, Case] = {
         (5, 32),
         *LAYER_NORM,
     ),
+    "rms norm": Case(lambda: Behind(nn.RMSNorm(32)), (5, 32), {}),
+    "silu": Case(lambda: Behind(nn.SiLU()), (64, 128), {}),
+    "silu as a gate": Case(Gated, (64, 128), {}),
+    "cross entropy": Case(lambda: Behind(signs), (6, 7), {}),
     "embedding": Case(lambda: nn.Embedding(7, 5), (6,), {"GatherGrad": 1}, classes=7),
     "negative indices": Case(Picked, (3, 6), {"GatherGrad": 1}),
 }

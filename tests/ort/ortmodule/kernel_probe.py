@@ -19,31 +19,15 @@ from torch import Tensor, nn
 
 from tests.answers import write_answers
 from tests.ort.ortmodule.kernel_cases import CASES, GROUPS, WITHOUT_PRODUCTS, group_of
+from tests.ort.ortmodule.noted_sessions import kernels, loaded, note_sessions
+from tests.ort.ortmodule.own_kernel_parts import OWN_PARTS
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
 from workbench.ort.graph.graph_editor import GraphEditor
-from workbench.ort.ortmodule.aten import Kernels
 from workbench.ort.ortmodule.aten.kernel_call import kernel_call
-from workbench.ort.ortmodule.session.session import GradientSession
 
 Answer = dict[str, Any]
 BATCHES = (3, 5)
-loaded: list[GradientSession] = []
-
-
-def note_sessions() -> None:
-    """Keep every session that is loaded: it knows the graph."""
-    load = GradientSession.__init__
-
-    def noted(session: GradientSession, *args: Any, **kwargs: Any) -> None:
-        load(session, *args, **kwargs)
-        loaded.append(session)
-
-    GradientSession.__init__ = noted  # type: ignore[method-assign]
-
-
-def kernels() -> Kernels:
-    return loaded[-1].graph.report.kernels
 
 
 class Together(nn.Module):
@@ -94,13 +78,14 @@ def largest(plain: dict[str, Tensor], ours: dict[str, Tensor]) -> float:
     )
 
 
-SWITCHES = {
+SWITCHES: dict[str, dict[str, Any]] = {
+    "all": {"pytorch_kernels": "all", "device_kernels": False},
     "families": {
         "pytorch_kernels": "no_products",
         "operator_kernels": (
             "linear=pytorch,gelu=onnxruntime,layer_norm=onnxruntime,embedding=standard"
         ),
-    }
+    },
 }
 """Options by family."""
 
@@ -273,6 +258,7 @@ def packed() -> Answer:
 PARTS: dict[str, Callable[[], Answer]] = {
     "threads": threads,
     "dropout": dropout,
+    **OWN_PARTS,
     "modes": modes,
     "refusals": refusals,
     "recomputation": recomputation,

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compress_hook
 from torch.distributed.algorithms.join import Join
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import CPUOffloadPolicy, FullyShardedDataParallel, fully_shard
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
@@ -117,6 +117,17 @@ def sharded(*, reshard: bool) -> Callable[[Wrap], nn.Module]:
     return lambda wrap: fully_shard(wrap(network()), reshard_after_forward=reshard)
 
 
+def sharded_offloaded(wrap: Wrap) -> nn.Module:
+    """Shards lie in memory that the whole parameters are gathered from in each pass."""
+    return fully_shard(wrap(network()), offload_policy=CPUOffloadPolicy(pin_memory=False))
+
+
+def sharded_by_fsdp_1(wrap: Wrap) -> nn.Module:
+    return FullyShardedDataParallel(
+        wrap(network()), use_orig_params=True, device_id=torch.device("cpu")
+    )
+
+
 def sharded_inside(*, reshard: bool) -> Callable[[Wrap], nn.Module]:
     return lambda wrap: wrap(fully_shard(network(), reshard_after_forward=reshard))
 
@@ -208,6 +219,8 @@ CASES: dict[str, tuple[Callable[[Wrap], nn.Module], Callable[..., Iterator[None]
     "fully-shard": (sharded(reshard=False), every_step),
     "fully-shard-reshard": (sharded(reshard=True), every_step),
     "fully-shard-accumulated": (sharded(reshard=True), accumulated),
+    "fully-shard-offloaded": (sharded_offloaded, every_step),
+    "fsdp-1": (sharded_by_fsdp_1, every_step),
     "fully-shard-inside": (sharded_inside(reshard=False), every_step),
     "fully-shard-inside-reshard": (sharded_inside(reshard=True), every_step),
     "fully-shard-layers": (sharded_layers(reshard=False), every_step),

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -19,6 +21,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.distributed.run import main as torchrun
 from torch.distributed.tensor import DTensor
 
@@ -64,7 +67,7 @@ def train(name: str, *, wrapped: bool, pieces: bool = True) -> dict[str, Any]:
         optimizer.step()
         optimizer.zero_grad()
     return {
-        "state": {key.replace("module.", ""): whole(value) for key, value in state(module)},
+        "state": dict(state(module)),
         "graphs": sum(len(each.built_graphs) for each in made),
         "pytorch_calls": [why for each in made for why in each.pytorch_calls],
         "found": any(isinstance(each, ORTModule) for each in module.modules()),
@@ -72,12 +75,17 @@ def train(name: str, *, wrapped: bool, pieces: bool = True) -> dict[str, Any]:
 
 
 def state(module: nn.Module) -> list[tuple[str, Tensor]]:
-    return [*module.named_parameters(), *module.named_buffers()]
+    """Whole parameters and buffers by their names in the network."""
+    sharded = isinstance(module, FullyShardedDataParallel)
+    with FullyShardedDataParallel.summon_full_params(module) if sharded else nullcontext():
+        held = [*module.named_parameters(), *module.named_buffers()]
+        return [(re.sub(r"(_fsdp_wrapped_)?module\.", "", key), whole(each)) for key, each in held]
 
 
 def whole(tensor: Tensor) -> Tensor:
     tensor = tensor.detach()
-    return (tensor.full_tensor() if isinstance(tensor, DTensor) else tensor).double()
+    # A copy: what FSDP 1 gathers it releases.
+    return (tensor.full_tensor() if isinstance(tensor, DTensor) else tensor).double().clone()
 
 
 def alone(name: str) -> Tensor:
@@ -89,7 +97,7 @@ def alone(name: str) -> Tensor:
     for _ in use(module, all_rows()):
         optimizer.step()
         optimizer.zero_grad()
-    return flat({key: whole(value) for key, value in state(module)})
+    return flat(dict(state(module)))
 
 
 def flat(values: dict[str, Tensor]) -> Tensor:

@@ -10,9 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 
 from tests.ort.ortmodule.autograd_function_cases import rounded
+from tests.ort.ortmodule.usage_offloading import (
+    changed_offloaded_result,
+    moved_parameter,
+    released_parameter,
+)
 
 
 class Refusal(NamedTuple):
@@ -116,6 +122,20 @@ def changed_argument(module: nn.Module) -> None:
     loss = module(x).sum()
     x.zero_()
     loss.backward()
+
+
+def in_a_process_group(module: nn.Module) -> None:
+    """PyTorch has no synchronized statistics on a CPU, and says so."""
+    dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+    try:
+        called(module)
+    finally:
+        dist.destroy_process_group()
+
+
+def synchronized() -> nn.Module:
+    # A bias before it has no gradient but what rounding leaves.
+    return nn.Sequential(nn.Linear(4, 4, bias=False), nn.SyncBatchNorm(4))
 
 
 def two_layers() -> nn.Module:
@@ -233,10 +253,22 @@ CASES: dict[str, Refusal] = {
         in_bfloat16,
         ("UntrainableError", "'0.weight'", "bfloat16", "float()"),
     ),
+    "synchronized-statistics": Refusal(
+        synchronized, in_a_process_group, ("ValueError", "SyncBatchNorm expected input", "GPU")
+    ),
     "backward-twice": Refusal(two_layers, backward_twice, ("EngineError", "second backward pass")),
     "second-derivative": Refusal(two_layers, second_derivative, ("EngineError", "create_graph")),
     "changed-result": Refusal(
         two_layers, changed_result, ("EngineError", "result", "in place", "clone")
+    ),
+    "changed-offloaded-result": Refusal(
+        two_layers, changed_offloaded_result, ("EngineError", "result", "in place", "clone")
+    ),
+    "moved-parameter": Refusal(
+        two_layers, moved_parameter, ("EngineError", "parameter", "was replaced", "after backward")
+    ),
+    "released-parameter": Refusal(
+        two_layers, released_parameter, ("EngineError", "parameter", "was replaced")
     ),
     "changed-parameter": Refusal(
         two_layers, changed_parameter, ("EngineError", "parameter", "in place")

@@ -41,6 +41,7 @@ def test_every_option_is_reported_in_its_order(answers: Answers) -> None:
     assert {name for name, (state, _) in report.items() if state == "on"} - on <= {
         "pytorch_kernels"
     }
+    assert report["device_kernels"] == ["off", ""]
     assert all(state in ("on", "off", "not available here") for state, _ in report.values())
     assert report["cast_propagation_level"][1] == "the graph computes nothing in half precision"
 

@@ -1,4 +1,4 @@
-"""ORTModule with PyTorch's kernels in its graph: gradients, what is replaced, what fails.
+"""ORTModule with PyTorch's kernels and our own in its graph: gradients, replacements, failures.
 
 All of it runs once in a process of its own (kernel_probe.py); the tests read what came out.
 """
@@ -88,11 +88,63 @@ def test_a_family_can_be_left_to_another_library(answers: Answers) -> None:
     assert chosen - before == {"Linear"}
 
 
+OWN = {
+    "conv": {"Convolution", "ConvolutionGradient", "ConvolutionWeightGradient"},
+    "max pool": {"MaxPool", "MaxPoolGradient"},
+    "linear": {"ColumnSum"},
+    "attention": {"Attention", "AttentionGradient"},
+    "other": {
+        *("Gelu", "GeluGradient", "Silu", "SiluGradient", "GatedSilu", "GatedSiluGradient"),
+        *("LayerNormalization", "LayerNormalizationGradient"),
+        *("RMSNormalization", "RMSNormalizationGradient", "ReluGradient", "SoftmaxGradient"),
+        *("LogProbability", "LogProbabilityGradient", "EmbeddingGradient"),
+    },
+}
+"""Kernels of our own that are in the graph of each group."""
+
+
 @pytest.mark.parametrize("group", GROUPS)
-def test_switched_off_none_is_used(group: str, answers: Answers) -> None:
+def test_switched_off_our_own_run_in_their_place(group: str, answers: Answers) -> None:
     answer = answers[group]
-    assert all(list(counts) == ["ONNX Runtime"] for counts in answer["chosen"]["off"].values())
+    chosen = answer["chosen"]["off"]
+    assert not any("PyTorch" in counts for counts in chosen.values())
+    own = {op for op, counts in chosen.items() if "the workbench" in counts}
+    assert own >= OWN[group]
     assert answer["off"]["state"] == "off"
+
+
+def test_a_layer_trains_by_our_own_kernels(answers: Answers) -> None:
+    """Without stored probabilities, whatever the batch and the length."""
+    answer = answers["trained"]
+    assert max(answer["differences"]) <= 1e-5, answer["differences"]
+    assert answer["pytorch_calls"] == {}
+    run = answer["run"]
+    assert {"Attention", "AttentionGradient", "LogProbability", "BiasGelu"} <= set(run)
+    assert answer["report"] == [
+        "on",
+        f"they run {sum(run.values())} nodes of {len(run)} operators",
+    ]
+    assert "SoftmaxGrad_13" not in answer["chosen"]
+
+
+def test_under_autocast_our_own_kernels_compute_in_float32(answers: Answers) -> None:
+    answer = answers["autocast"]
+    assert max(answer["differences"]) <= 1e-2 * max(1, answer["largest"]), answer
+
+
+def test_a_result_that_nothing_is_made_of_has_no_gradient(answers: Answers) -> None:
+    assert max(answers["unread"].values()) <= 1e-5
+
+
+def test_a_result_that_a_kernel_reads_again_may_not_be_changed(answers: Answers) -> None:
+    assert answers["changed"]["error"].startswith("A result of ORTModule was changed in place")
+
+
+def test_without_our_own_kernels_everything_trains(answers: Answers) -> None:
+    answer = answers["without own"]
+    assert answer["difference"] <= 1e-5
+    assert answer["report"] == ["not available here", "they are not built"]
+    assert not answer["library"]
 
 
 def test_every_choice_is_tested(answers: Answers) -> None:

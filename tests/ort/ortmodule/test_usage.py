@@ -26,7 +26,7 @@ USUAL = list(
     representative(
         {name: case for name, case in CASES.items() if not case.sweep},
         every=6,
-        always=("autocast-products", "autocast-loss"),
+        always=("autocast-products", "autocast-loss", "saved-elsewhere", "moved-parameters"),
     )
 )
 SWEPT = [name for name, case in CASES.items() if case.sweep]
@@ -74,6 +74,7 @@ CHANGES = {
     "backward-twice": {"random"},
     # The plain module leaves that behind as well.
     "raises": {"norm.running_mean", "norm.running_var", "norm.num_batches_tracked", "random"},
+    "synchronized-statistics": {"1.num_batches_tracked", "random"},
 }
 
 

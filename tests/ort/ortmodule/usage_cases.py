@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.ort.ortmodule.refusal_cases import synchronized
 from tests.ort.ortmodule.usage import UseCase, network
 from tests.ort.ortmodule.usage_autograd import (
     OfOwnKind,
@@ -26,6 +27,7 @@ from tests.ort.ortmodule.usage_hooks import (
     submodule_hooks,
     weight_norm,
 )
+from tests.ort.ortmodule.usage_offloading import moved_parameters, saved_elsewhere
 from tests.ort.ortmodule.usage_results import (
     Constants,
     Results,
@@ -139,4 +141,8 @@ CASES: dict[str, UseCase] = {
     "signature": UseCase(Training, signature, graphs=0),
     "replaced-forward": UseCase(Training, replaced_forward),
     "narrow-types": UseCase(Narrow, narrow_types, graphs=3, tolerance=2e-2),
+    # Two rows are normalized to 1 and -1 whatever they are: AdamW is left with what rounding says.
+    "sync-batch-norm": UseCase(synchronized, trained, tolerance=1e-3, sweep=True),
+    "saved-elsewhere": UseCase(network, saved_elsewhere),
+    "moved-parameters": UseCase(network, moved_parameters),
 }

@@ -17,8 +17,8 @@ from workbench.controller.state import State
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run, runs, train
 from workbench.runs import run as run_module
+from workbench.runs.continuation.resuming import resume_run
 from workbench.runs.record.duration import total_duration_s
-from workbench.runs.resume.resuming import resume_run
 
 ENDED = {"status": "completed", "ended": LAUNCHED + 134}
 

@@ -14,9 +14,9 @@ from workbench.artifacts.artifacts_folder import ArtifactsFolder
 from workbench.artifacts.bundle.description import STEPS
 from workbench.child_process.child import run_child
 from workbench.errors import ArtifactsError
+from workbench.files.json_file import write_json
 from workbench.files.temporary_folder import temporary_folder
 from workbench.ort.ondevice.ondevice import TrainingSession
-from workbench.run_folder.run_folder import write_json
 
 LEARNING_RATES = (1e-3, 1e-2, 1e-1, 1e-4)
 """Tried in this order, until one lowers the loss of the sample."""

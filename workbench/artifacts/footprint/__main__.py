@@ -21,10 +21,10 @@ from workbench.artifacts.footprint.footprint import (
 )
 from workbench.artifacts.footprint.predict import LARGEST_BATCH, SPARE_BYTES
 from workbench.child_process.child import serve
+from workbench.files.json_file import write_json
 from workbench.files.temporary_folder import temporary_folder
 from workbench.ort.graph.memory.memory_plan import memory_plan, optimized_model
 from workbench.ort.ondevice.kernels import device_kernels
-from workbench.run_folder.run_folder import write_json
 
 
 class FootprintPredictor:

@@ -19,7 +19,7 @@ from workbench.settings.requires_grad import trainable_names
 
 
 class Estimate(NamedTuple):
-    """Bytes that on-device training takes for the parameters, whatever the batch size.
+    """Bytes that on-device training takes for the parameters, at any batch size.
 
     Activations, evaluation and ONNX Runtime's memory for each node are known by
     `Artifacts.footprint` alone. Running statistics of normalization layers are left out.

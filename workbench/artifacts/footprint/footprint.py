@@ -86,8 +86,8 @@ class Footprint(NamedTuple):
         )
 
     def peak_bytes(self, *, evaluate: bool = True) -> int:
-        """Growth of the resident set of a run's process: what is always there, and the largest of
-        what is there one after another: activations, evaluation and checkpoint.
+        """Growth of the resident set of a run's process: permanent memory, and the largest of the
+        temporary parts: activations, evaluation and checkpoint.
 
         Args:
             evaluate: whether the run evaluates its test split.

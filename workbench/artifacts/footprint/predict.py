@@ -10,8 +10,8 @@ from workbench.artifacts.artifacts_folder import ArtifactsFolder
 from workbench.artifacts.footprint.footprint import Footprint
 from workbench.child_process.child import run_child
 from workbench.errors import ArtifactsError, ConfigError, value_text
+from workbench.files.json_file import write_json
 from workbench.files.temporary_folder import temporary_folder
-from workbench.run_folder.run_folder import write_json
 
 SPARE_BYTES = 2_000_000
 """Bytes left free by the recommended batch size: the next process may begin a little larger."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from workbench.child_process.child import serve
 from workbench.errors import ArtifactsError
+from workbench.files.json_file import write_json
 from workbench.ort.graph.ort_format import operators_of, to_ort_format
-from workbench.run_folder.run_folder import write_json
 
 
 def convert(_: Callable[[str], None]) -> None:

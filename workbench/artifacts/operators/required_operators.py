@@ -9,8 +9,8 @@ from typing import NamedTuple
 from workbench.artifacts.artifacts_folder import ArtifactsFolder
 from workbench.child_process.child import run_child
 from workbench.errors import ArtifactsError
+from workbench.files.json_file import write_json
 from workbench.files.temporary_folder import temporary_folder
-from workbench.run_folder.run_folder import write_json
 
 
 class OperatorSet(NamedTuple):

@@ -1,1 +1,1 @@
-"""The Python that does the same as the page: the code that each step shows."""
+"""The Python code equivalent to the page, as each step shows it."""

@@ -1,4 +1,4 @@
-"""The Python that does the same as the page."""
+"""The Python code equivalent to the page."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from workbench.controller.call_text import call_text
 from workbench.controller.forms.federation_fields import split_code
-from workbench.controller.model.namespace import own_names
+from workbench.controller.model.namespace import is_module, own_names
 from workbench.controller.model.sources import is_csv, split_names, takes_examples
-from workbench.controller.predictor import ARTIFACT_SETTINGS, profile_settings
+from workbench.controller.predictor import profile_settings
 from workbench.controller.setup import Setup
 from workbench.controller.tasks import TASKS
 from workbench.data import Dataset
@@ -19,12 +19,12 @@ ONDEVICE = ("engine='ondevice'",)
 
 
 def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) -> str:
-    """A program of the public names that does what a step of the page does.
+    """A program of public names equivalent to a step of the page.
 
     Args:
-        setup: what the page would do.
+        setup: setup of the page.
         step: "model", "artifacts", "train" or "compare"; for the runs see `runs_code`.
-        names: objects of the notebook, which code may name; None: those there are.
+        names: objects of the notebook, which code may name; None: the current ones.
     """
     own = own_names() if names is None else names
     lines = ["import workbench as wb", ""]
@@ -34,25 +34,16 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
     lines.append(_model(setup, own))
     data = _data(setup, own)
     given = ["model", "data"] if data else ["model"]
+    if step == "model":
+        lines += ["model.layers()", "wb.check(model)"]
+    lacks_data = not data and not _brings_data(setup, own)
     match step:
+        case _ if lacks_data:
+            lines.append("# Choose a dataset first.")
         case "model":
-            lines += ["model.layers()", "wb.check(model)"]
             lines += [f"data = {data}"] if data else ["data = wb.load_dataset(model)"]
         case "artifacts":
-            lines += [f"data = {data or 'wb.load_dataset(model)'}"]
-            settings = setup.config_settings()
-            chosen = {name: settings[name] for name in ARTIFACT_SETTINGS if name in settings}
-            profiled = profile_settings(setup)
-            batch = settings.get("batch_size", 'model.defaults.get("batch_size", 32)')
-            own = {name: settings[name] for name in ["device_kernels"] if name in settings}
-            lines += [
-                f"artifacts = {call_text('wb.generate_artifacts', ['model', 'data=data'], chosen)}",
-                call_text("artifacts.footprint", [f"batch_size={batch}"], own),
-                "graph = wb.GraphView(artifacts)",
-                f"profile = {call_text('wb.profile', ['model', 'data', *ONDEVICE], profiled)}",
-                "graph.paint(profile)",
-                "graph",
-            ]
+            lines += [f"data = {data or 'wb.load_dataset(model)'}", *_artifacts(setup)]
         case "train":
             lines += [f"data = {data}"] if data else []
             lines += _tasks(setup, step, "before", given)
@@ -65,16 +56,34 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
                 "comparison.wait()",
                 "comparison.table()",
             ]
-    lines += _tasks(setup, step, "after", given)
+    lines += _tasks(setup, step, "after", given, with_artifacts=not lacks_data)
     return "\n".join(lines) + "\n"
 
 
-def _tasks(setup: Setup, step: str, place: str, given: list[str]) -> list[str]:
+def _artifacts(setup: Setup) -> list[str]:
+    chosen = setup.artifact_settings()
+    batch = setup.settings.get("batch_size", 'model.defaults.get("batch_size", 32)')
+    own = {name: setup.settings[name] for name in ["device_kernels"] if name in setup.settings}
+    lines = [
+        f"artifacts = {call_text('wb.generate_artifacts', ['model', 'data=data'], chosen)}",
+        call_text("artifacts.footprint", [f"batch_size={batch}"], own),
+        "graph = wb.GraphView(artifacts)",
+    ]
+    if setup.profiled:
+        call = call_text("wb.profile", ["model", "data", *ONDEVICE], profile_settings(setup))
+        lines += [f"profile = {call}", "graph.paint(profile)"]
+    return [*lines, "graph"]
+
+
+def _tasks(
+    setup: Setup, step: str, place: str, given: list[str], *, with_artifacts: bool = True
+) -> list[str]:
     """The code of the tasks whose sections are open."""
     return [
         line
         for task in TASKS
         if task.step == step and task.place == place and task.name in setup.tasks
+        if with_artifacts or not task.needs_artifacts
         for line in task.code(setup, setup.tasks[task.name], given)
     ]
 
@@ -119,6 +128,14 @@ def _model(setup: Setup, names: Mapping[str, Any]) -> str:
         given = examples[0] if len(examples) == 1 else f"({', '.join(examples)})"
         further = [f"example_inputs={given}", *further]
     return f"model = wb.load_model({', '.join([source, *further])})"
+
+
+def _brings_data(setup: Setup, names: Mapping[str, Any]) -> bool:
+    """Whether the model has a dataset of its own, as a sample has."""
+    value = names.get(setup.model)
+    if isinstance(value, Model):
+        return value.dataset is not None
+    return not (is_module(value) or ":" in setup.model or setup.model.endswith(".onnx"))
 
 
 def _data(setup: Setup, names: Mapping[str, Any]) -> str:

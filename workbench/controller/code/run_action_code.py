@@ -1,4 +1,4 @@
-"""The Python that does what was last done with recorded runs."""
+"""The Python code equivalent to the last action on recorded runs."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 
 def action_code(action: str, run_ids: Sequence[str], text: str) -> str:
-    """A program of the public names.
+    """A program of public names.
 
     Args:
-        action: name of a button of the list, or of what it does.
-        run_ids: of the runs that it was done with.
-        text: what was typed for it.
+        action: name of a button of the list, or of its action.
+        run_ids: ids of its runs.
+        text: the text typed for it.
     """
     return "\n".join(["import workbench as wb", "", *_lines(action, list(run_ids), text)]) + "\n"
 
 
 def _lines(action: str, run_ids: list[str], text: str) -> list[str]:
     if run_ids and action in OF_ONE:
-        given = text.strip() if action in ("export", "quantize") else text
+        given = text.strip() if action in EXPORTS else text
         return OF_ONE[action](repr(run_ids[0]), given)
     if run_ids and action in OF_EACH:
         tags = [tag.strip() for tag in text.split(",") if tag.strip()]
@@ -29,19 +29,33 @@ def _lines(action: str, run_ids: list[str], text: str) -> list[str]:
     return ["wb.runs()"]
 
 
+def comparison_code(comparison_id: str) -> str:
+    """A program of the public names that opens a recorded comparison."""
+    load = f"comparison = wb.load_comparison({comparison_id!r})"
+    lines = [load, "comparison.verdict()", "comparison.differences()", "comparison.table()"]
+    return "\n".join(["import workbench as wb", "", *lines]) + "\n"
+
+
 def _of_run(line: str) -> Callable[[str, str], list[str]]:
-    """With a run; `line` has a place for the text."""
+    """Code for a run; `line` has a placeholder for the text."""
     return lambda run, text: [f"run = wb.load_run({run})", line.format(text=repr(text))]
 
 
 OF_ONE: Mapping[str, Callable[[str, str], list[str]]] = {
     "open": _of_run("run.plot()"),
     "export": _of_run("run.export({text})"),
+    "export_unmerged": _of_run("run.export({text}, merge_lora=False)"),
     "quantize": _of_run("run.quantize({text})"),
     "rename": _of_run("run.rename({text})"),
     "note": _of_run("run.notes = {text}"),
     "resume": lambda run, _: [f"run = wb.resume({run})"],
+    "personalise": lambda run, _: [
+        f"run = wb.load_run({run})",
+        "# With examples that a pad has saved as a file:",
+        "# wb.personalise(wb.Examples.load('examples.npz'), run.spec['model'], base=run)",
+    ],
 }
+EXPORTS = ("export", "export_unmerged", "quantize")
 OF_EACH: Mapping[str, str] = {
     "stop": "wb.load_run(run_id).stop()",
     "delete": "wb.load_run(run_id).delete()",

@@ -1,4 +1,4 @@
-"""The Python that does what the list of runs does with those that are selected."""
+"""The Python code equivalent to the list of runs, for the selected ones."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ ACTIVE = ("starting", "running", "paused")
 
 
 def runs_code(rows: Sequence[RunRow]) -> str:
-    """A program of the public names.
+    """A program of public names.
 
-    It reads and shows; what would change, start or write something stands in it as a comment.
+    It only reads and shows; actions that change, start or write something are comments.
 
     Args:
-        rows: those that are selected, or the one that is open; none: the program lists all runs.
+        rows: the selected runs, or the open one; empty: the program lists all runs.
     """
     lines = ["import workbench as wb", ""]
     match list(rows):

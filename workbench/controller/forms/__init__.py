@@ -1,1 +1,1 @@
-"""The fields of the page's forms, and what is typed into them."""
+"""The fields of the page's forms, and their typed values."""

@@ -1,4 +1,4 @@
-"""The fields of federated training, and what is made of them."""
+"""The fields of federated training, and their conversion to arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPLITS: Mapping[str, Callable[..., ClientSplit]] = {
     "quantity": quantity,
     "feature_shift": feature_shift,
 }
-"""By its name in the form. `groups` needs a group of each row, which nobody types."""
+"""Splits by name in the form. `groups` needs a group of each row, which cannot be typed."""
 GROUPS = (
     "This run was divided by groups of rows, which only code can give: "
     "wb.federate(..., split=wb.federated.groups(...)). Choose another split to train here."
@@ -90,7 +90,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "federation.delta": ("Delta", ""),
     "federation.secure_aggregation": ("Secure aggregation", ""),
 }
-"""In the order of the form: label, and a description where that of the options would not do."""
+"""In the order of the form: label, and a description where that of the options is unsuitable."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "federation.strategy": get_args(StrategyName),
@@ -118,7 +118,7 @@ ELSEWHERE: Mapping[str, str] = {
 
 
 def federate_settings(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments of `federate` from what was given in the form.
+    """Keyword arguments of `federate` for the values of the form.
 
     Raises:
         ConfigError: some are wrong; lists all of them.

@@ -22,7 +22,7 @@ class SettingField(NamedTuple):
     """One field."""
 
     name: str
-    """Of the setting; dotted where it is one of several of a setting, such as "lora.rank"."""
+    """Name of the setting; dotted for a part of a setting, such as "lora.rank"."""
     label: str
     description: str
     kind: str
@@ -93,7 +93,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "warmup_steps": ("Unmeasured steps", ""),
     **federation.LABELS,
 }
-"""Label of each setting, and what it is where the schema says nothing a reader would understand."""
+"""Label of each setting, and a description where that of the schema is unsuitable."""
 
 UNSET = {
     "steps": "by epochs",
@@ -177,7 +177,7 @@ OWNERS: Mapping[str, type[BaseModel]] = {
     "device": Device,
     "federation": federation.FederationForm,
 }
-"""Of dotted names: the class that holds the settings."""
+"""For dotted names: the class of the settings."""
 SWITCHES = (
     *("evaluate", "lora", "device_kernels", "label_sparsity", "detached"),
     *("federation", "federation.secure_aggregation"),
@@ -191,7 +191,7 @@ def field_groups(defaults: Mapping[str, Any] | None = None) -> tuple[FieldGroup,
     """All fields, grouped; those of rarely used settings are folded.
 
     Args:
-        defaults: of the model, which come before those of `TrainingConfig`.
+        defaults: of the model, which override those of `TrainingConfig`.
     """
     known = dict(defaults or {})
     return tuple(
@@ -229,7 +229,7 @@ def _field(name: str, defaults: Mapping[str, Any]) -> SettingField:
 
 
 def _without_none(description: str) -> str:
-    """The description without what None means, which stands in the field while it is empty."""
+    """The description without the meaning of None, which the empty field shows."""
     kept = [part for part in description.split("; ") if not part.startswith("None: ")]
     return "; ".join(kept) or description.removeprefix("None: ")
 

@@ -47,8 +47,8 @@ class ReadSettings(NamedTuple):
     """Of `train`: base, base_except, detached. Of `compare`: comparison_steps, quiet_s. federation:
     the settings given for federated training, if that is on."""
     problems: dict[str, str]
-    """By field, in a sentence each. A field with a problem is not in `settings` when it cannot be
-    read at all; one that is out of its limits is."""
+    """By field, in a sentence each. An unreadable field is not in `settings`; one that is out of
+    its limits is."""
 
 
 def read_texts(
@@ -56,12 +56,12 @@ def read_texts(
     defaults: Mapping[str, Any] | None = None,
     engines: Sequence[str] = (),
 ) -> ReadSettings:
-    """Read what was typed, by name of the field; an empty text means the default.
+    """Read the typed texts, by name of the field; an empty text means the default.
 
     Args:
         texts: as typed.
         defaults: of the model, with which they are checked together.
-        engines: that are to train with them; none: the default one.
+        engines: engines to train with; empty: the default one.
     """
     values: dict[str, Any] = {}
     problems: dict[str, str] = {}
@@ -95,10 +95,10 @@ def read_texts(
 
 
 def write_texts(settings: Mapping[str, Any]) -> dict[str, str]:
-    """The texts that mean `settings`: keyword arguments of `train`.
+    """The texts for `settings`: keyword arguments of `train`.
 
     Raises:
-        ConfigError: there is no field for one of them; names the nearest.
+        ConfigError: one of them has no field; names the nearest.
     """
     texts: dict[str, str] = {}
     for name, value in settings.items():
@@ -164,7 +164,7 @@ def read_field(field: SettingField, text: str) -> Any:
     """The value of one field, of a text that is not empty.
 
     Raises:
-        ValueError: it cannot be read, with a sentence that says what to give.
+        ValueError: it cannot be read; the message has the expected form.
     """
     if field.kind in READERS:
         return READERS[field.kind](text)
@@ -235,4 +235,4 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "names": lambda text: tuple(split_names(text)),
     "options": _options,
 }
-"""By the kind of the field."""
+"""Reader by the kind of the field."""

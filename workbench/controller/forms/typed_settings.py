@@ -17,7 +17,7 @@ COMPARISON_ONLY = ("comparison_steps", "quiet_s")
 class TypedSettings:
     """Texts by name of the field, written into a `Setup` as they change.
 
-    What was typed stays when another model is chosen; an empty field means that model's default.
+    Typed texts are kept when another model is chosen; an empty field means that model's default.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -26,18 +26,18 @@ class TypedSettings:
         self._observers: list[Callable[[], None]] = []
         self.texts: dict[str, str] = {}
         self.defaults: dict[str, Any] = {}
-        """Of the chosen model."""
+        """Defaults of the chosen model."""
         self.read: ReadSettings = read_texts({})
 
     def observe(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called after every change, on the thread that made it."""
+        """Call `callback` after every change, on the thread of the change."""
         self._observers.append(callback)
 
     def wrong(self, step: str = "") -> list[str]:
-        """Labels of the fields that are wrong, in the order of the forms.
+        """Labels of the invalid fields, in the order of the forms.
 
         Args:
-            step: "train" or "compare": only those that keep it from starting; empty: all.
+            step: "train" or "compare": only those that prevent it from starting; empty: all.
         """
         problems = self.read.problems
         if step == "train":
@@ -47,35 +47,35 @@ class TypedSettings:
         return [field.label for name, field in FIELDS.items() if name in problems]
 
     def type(self, name: str, text: str) -> None:
-        """Take in what was typed into one field; empty: its default."""
+        """Set the text of one field; empty: its default."""
         with self._lock:
             self._replace({**self.texts, name: text})
 
     def set(self, **settings: Any) -> None:
-        """Give settings as `train` takes them; None means the default."""
+        """Set settings as for `train`; None means the default."""
         with self._lock:
             self._replace({**self.texts, **write_texts(settings)})
 
     def replace(self, settings: Mapping[str, Any]) -> None:
-        """Forget what was typed and give `settings` instead."""
+        """Replace all typed texts by those of `settings`."""
         with self._lock:
             self._replace(write_texts(settings))
 
     def set_defaults(self, defaults: Mapping[str, Any]) -> None:
-        """Have a model's defaults apply where nothing was typed."""
+        """Use a model's defaults for empty fields."""
         with self._lock:
             self.defaults = dict(defaults)
             self._replace(self.texts)
 
     def choose_engines(self, engines: Sequence[str]) -> None:
-        """Check what was typed for other engines."""
+        """Validate the typed texts for other engines."""
         with self._lock:
             self._setup.engines = list(engines)
             self._replace(self.texts)
 
     def _replace(self, texts: Mapping[str, str]) -> None:
         typed = {name: text for name, text in texts.items() if text.strip()}
-        # Both or none: what is shown is what a run is started with.
+        # Both or none: a run is started with the settings that are shown.
         self.texts, self.read = typed, read_texts(typed, self.defaults, self._setup.engines)
         further = self.read.further
         self._setup.settings = dict(self.read.settings)
@@ -90,7 +90,7 @@ class TypedSettings:
 
 
 def _of_training(name: str, problem: str) -> bool:
-    """Whether what is wrong with a field does not matter to a comparison."""
+    """Whether the problem of a field does not concern a comparison."""
     federated = name.partition(".")[0] == "federation" or ELSEWHERE.get(name) == problem
     return federated or name == "detached" or name in TRAINING_ONLY
 

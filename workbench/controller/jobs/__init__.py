@@ -1,1 +1,1 @@
-"""Trainings and comparisons in progress: how they start, are followed and offered again."""
+"""Jobs (training and comparisons): started, followed, and offered again."""

@@ -50,7 +50,7 @@ class Job(Protocol):
         ...
 
     def advance(self) -> None:
-        """Start what is next to be started, if anything is."""
+        """Start the next run, if there is one."""
         ...
 
     def pause(self) -> None: ...
@@ -61,26 +61,26 @@ class Job(Protocol):
 
 
 class Training:
-    """Trains with one engine after another; at once they would only slow each other down."""
+    """Trains with one engine after another; in parallel they would slow each other down."""
 
     def __init__(self, start: Callable[[str], Run], engines: Sequence[str]) -> None:
         """Start the first engine.
 
         Args:
             start: starts the run of an engine.
-            engines: in the order in which they train; one at least.
+            engines: in the order in which they train; at least one.
         """
         self._start = start
         self._stopped = False
         self._single_step: SingleStep | None = None
         self._refused: dict[str, str] = {}
-        """Why an engine could not be started, by its name."""
+        """Why an engine could not be started, by name."""
         self.engines = list(engines)
         self.runs = {self.engines[0]: start(self.engines[0])}
 
     @classmethod
     def of(cls, run: Run) -> Training:
-        """A training that is the one `run`, wherever that was started."""
+        """A job for the single `run`, started by any process."""
         return cls(lambda _: run, [run.engine])
 
     @property
@@ -122,9 +122,9 @@ class Training:
         return bool(self._refused) or _any_failed(self.runs)
 
     def advance(self) -> None:
-        """Start the next engine when the one before has ended, even if it failed.
+        """Start the next engine when the previous one has ended, even if it failed.
 
-        One that cannot be started is reported by `outcome`; those before it keep their results.
+        One that cannot be started is reported by `outcome`; earlier ones keep their results.
         """
         if self._single_step is not None and self._single_step.done:
             self._end_single_step()
@@ -150,7 +150,7 @@ class Training:
             self._single_step = SingleStep(self._current)
 
     def stop(self) -> None:
-        """Stop the run in progress; engines that have not started never do."""
+        """Stop the run in progress; further engines are not started."""
         self._stopped = True
         self._current.stop()
 
@@ -165,7 +165,7 @@ class Training:
 
     @property
     def _tried(self) -> int:
-        """How many engines were started, or could not be."""
+        """Number of engines that were started, or could not be."""
         return len(self.runs) + len(self._refused)
 
     @property
@@ -221,7 +221,7 @@ class ComparisonJob:
         return _any_failed(self.runs)
 
     def step_once(self) -> None:
-        """Nothing: the engines of a comparison step in turn, by bursts."""
+        """No effect: the engines of a comparison step in turn, by bursts."""
 
     def advance(self) -> None:
         """Nothing to do: a comparison starts its engines itself."""
@@ -253,13 +253,14 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _outcome_parts(run: Run) -> tuple[str, str, str]:
-    """The sentences before the engine, the engine and who shares the work, and those after."""
+    """The sentences before the engine, the engine with its processes or clients, and those
+    after."""
     by = trained_by(run.spec)
-    before, _, after = _told(run).partition(f" on {by}")
+    before, _, after = _outcome_sentence(run).partition(f" on {by}")
     return f"{before} on ", by, after
 
 
-def _told(run: Run) -> str:
+def _outcome_sentence(run: Run) -> str:
     done, total = run.progress
     name, step = name_of(run), step_word(run.spec)
     if run.status == "unreadable":

@@ -1,4 +1,4 @@
-"""Runs that a new page offers: what still trains, and what was interrupted."""
+"""Runs that a new page offers: those in progress, and interrupted ones."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from workbench.runs.active import active_folders
 from workbench.runs.run_title import step_word
 
 LOOKED_AT = 20
-"""Of the newest runs, how many are looked at for interrupted ones."""
+"""Number of newest runs that are searched for interrupted ones."""
 OFFERED = 3
-"""How many are offered at most, the newest."""
+"""Largest number of offers, the newest."""
 
 
 class Offer(NamedTuple):
@@ -23,13 +23,13 @@ class Offer(NamedTuple):
     id: str
     folder: str
     action: str
-    """"follow" a run that still trains, or "resume" one that was interrupted."""
+    """"follow" a run that is in progress, or "resume" one that was interrupted."""
     text: str
     """How it ended, in a sentence."""
 
 
 def offers() -> list[Offer]:
-    """Those of the working directory, newest first."""
+    """Offers of the working directory, newest first."""
     folder = home() / "runs"
     active = {path.resolve() for path in active_folders()}
     names = sorted((path for path in folder.glob("*") if path.is_dir()), reverse=True)

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 
 WINDOW_S = 20.0
-"""The pace is that of so many seconds: longer is steadier, shorter follows a change sooner."""
+"""Window of the speed in seconds: longer is steadier, shorter adapts sooner."""
 FIRST_S = 1.0
 """Seconds to measure before a remaining time is shown."""
 
@@ -22,7 +22,7 @@ class Pace:
     def left_s(self, share: float) -> float:
         """Seconds to the end, given the share done, 0 to 1; -1 while that is not known.
 
-        While work is paused this is not asked: a gap of more than `WINDOW_S` begins again.
+        It is not called while work is paused: a gap of more than `WINDOW_S` restarts the window.
         """
         now = self._clock()
         if self._seen and now - self._seen[-1][0] > WINDOW_S:

@@ -16,7 +16,7 @@ PREPARING = State("starting", "busy", "Preparing the examples and the base model
 
 
 class PersonaliserView(Protocol):
-    """Called from the personaliser's thread; must return soon."""
+    """Called from the personaliser's thread; must return quickly."""
 
     def show_state(self, state: State) -> None:
         """The work in progress, or its result."""
@@ -26,7 +26,7 @@ class PersonaliserView(Protocol):
 
 
 class Personaliser:
-    """Has one training at a time. Its methods return at once, on any thread."""
+    """Runs one training at a time. Its methods return immediately, on any thread."""
 
     def __init__(self, view: PersonaliserView) -> None:
         self._view = view
@@ -48,7 +48,7 @@ class Personaliser:
         """Train, unless a training is in progress; returns whether it does.
 
         Args:
-            order: gives the examples, which nobody changes any more, and the settings of
+            order: returns the examples, which are not changed any more, and the settings of
                 `personalise`; called on the personaliser's thread.
         """
         with self._lock:
@@ -63,15 +63,15 @@ class Personaliser:
         return True
 
     def stop(self) -> None:
-        """Stop before the next step; what was trained until then is compared."""
+        """Stop before the next step; the model trained so far is compared."""
         self._stopping = True
         self._requests.ask(self._stop)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is in progress; False when `timeout` seconds were too few.
+        """Wait until nothing is in progress; False on a timeout.
 
         Raises:
-            Exception: what the last training failed with.
+            Exception: the error of the last training.
         """
         if not self._idle.wait(timeout):
             return False

@@ -10,7 +10,7 @@ class SingleStep:
     """The requested step, until it is done."""
 
     def __init__(self, run: Run) -> None:
-        """Let the paused `run` take one step and no further."""
+        """Let the paused `run` take exactly one step."""
         self._run = run
         self._step = run.progress.done_steps + 1
         grant(run.folder.control_path, self._step)

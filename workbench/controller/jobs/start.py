@@ -1,4 +1,4 @@
-"""Starts the job that a setup asks for."""
+"""Starts the job of a setup."""
 
 from __future__ import annotations
 

@@ -21,13 +21,13 @@ from workbench.data import Dataset
 from workbench.data.table import CsvTable
 
 ROWS = 12
-"""How many rows are shown, evenly over the split: rows may be sorted by class."""
+"""Number of rows shown, evenly over the split: rows may be sorted by class."""
 TEXTS = 6
-"""How many where they are text, which takes more room."""
+"""Number of rows of text, which takes more room."""
 RANGED_ROWS = 10_000
-"""Of how many rows the ranges are; reading all of a large file would take too long."""
+"""Number of rows for the ranges; reading all of a large file would take too long."""
 MOST_COUNTED = 50
-"""Of more classes the rows are not counted: nobody could read it."""
+"""Largest number of classes whose rows are counted: more would be unreadable."""
 
 
 class Picture(NamedTuple):
@@ -43,7 +43,7 @@ class Text(NamedTuple):
 
     text: str
     label: str
-    """Its class; empty where every position has a target of its own."""
+    """Its class; empty if every position has a target."""
     target: str
     """The targets of the positions, as text; "·" where there is none. Empty with a class."""
 
@@ -62,11 +62,11 @@ class DataPreview(NamedTuple):
     rows: tuple[tuple[str, ...], ...] = ()
     """The table; empty where there are pictures or texts."""
     ranges: tuple[str, ...] = ()
-    """Of each column of the table."""
+    """Range of each column of the table."""
 
 
 def data_preview(data: Dataset) -> DataPreview:
-    """Look at a dataset; reads some of its rows and the labels."""
+    """Preview a dataset; reads some of its rows and the labels."""
     train = data.train
     target = train.target
     test = f", {len(data.test):,} to test" if data.test is not None else ", none to test"
@@ -88,7 +88,7 @@ def data_preview(data: Dataset) -> DataPreview:
 
 
 def _described(array: np.ndarray, names: Sequence[str] | None, what: str) -> str:
-    """Shape of a row, dtype and range; of integers that have names, how many there are."""
+    """Shape of a row, dtype and range; for integers with names, their number."""
     shape = " × ".join(str(size) for size in array.shape[1:]) or "one number"  # noqa: RUF001
     some = np.asarray(array[:RANGED_ROWS])
     if not some.size:
@@ -98,7 +98,7 @@ def _described(array: np.ndarray, names: Sequence[str] | None, what: str) -> str
 
 
 def _as_classes(target: np.ndarray, classes: Sequence[str] | None) -> np.ndarray | None:
-    """One class a row, int64; None where a target is something else."""
+    """One class per row, int64; None for other targets."""
     if target.ndim == 2 and target.shape[1] == 1 and classes is not None:
         target = target[:, 0]  # one logit, whose target is 0 or 1 as float32
     if target.ndim != 1 or (target.dtype != np.int64 and classes is None):
@@ -119,7 +119,7 @@ def _counts(target: np.ndarray, classes: Sequence[str] | None) -> tuple[tuple[st
 
 
 def _label(value: Any, classes: Sequence[str] | None) -> str:
-    """The target of one row; empty where it is of several numbers."""
+    """The target of one row; empty if it has several numbers."""
     if np.size(value) != 1:
         return ""
     number = np.asarray(value).reshape(()).item()

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from workbench.models import Layer
 
 LayerState = str
-"""Of a layer: "trains", "frozen", "none" (no parameters), "rewritten", "cannot" or "" (unknown)."""
+"""State of a layer: "trains", "frozen", "none" (no parameters), "rewritten", "cannot" or ""
+(unknown)."""
 
 
 class LayerRow(NamedTuple):
@@ -19,7 +20,7 @@ class LayerRow(NamedTuple):
     why: str = ""
     """How its operators are rewritten, or why they cannot be trained, in sentences."""
     multiply_adds: int | None = None
-    """Of one row of the batch; None: not known."""
+    """For one row of the batch; None: not known."""
 
 
 def layer_rows(
@@ -59,7 +60,7 @@ def layer_rows(
 def _owned(
     layers: Sequence[Layer], parameters: Mapping[str, tuple[int, ...]]
 ) -> dict[str, list[str]]:
-    """Names of the parameters of each layer: those that begin with its name."""
+    """Names of the parameters of each layer: those with its name as prefix."""
     owned: dict[str, list[str]] = {layer.name: [] for layer in layers}
     for name in parameters:
         scope = name.rpartition(".")[0] or "(root)"
@@ -83,7 +84,8 @@ def _state(
 
 
 def _multiply_adds(layer: Layer, shapes: Sequence[tuple[int, ...]]) -> int | None:
-    """Those of a linear layer or a convolution; None of others, or where the shape is not known.
+    """Multiply-adds of a linear layer or a convolution; None for others, or if the shape is not
+    known.
 
     Each output element takes as many as a row of the weight has elements: in_features of a linear
     layer, channels by group times the kernel of a convolution.

@@ -1,4 +1,4 @@
-"""Models, datasets and arrays found in the notebook's own names; none of them is run."""
+"""Models, datasets and arrays found in the notebook's own names; none of them is executed."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Named(NamedTuple):
 
 
 class Unreadable(NamedTuple):
-    """An object of the notebook that could not be looked at."""
+    """An object of the notebook that could not be inspected."""
 
     name: str
     why: str
 
 
 def own_names() -> Mapping[str, Any]:
-    """The names of the notebook, or of the program that runs, without what IPython put there."""
+    """The names of the notebook, or of the running program, without those of IPython."""
     names = vars(sys.modules["__main__"])
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     hidden = getattr(shell, "user_ns_hidden", {})
@@ -61,7 +61,7 @@ def look(names: Mapping[str, Any]) -> tuple[list[Named], list[Unreadable]]:
 
 
 def is_module(value: object) -> bool:
-    """Whether it is an `nn.Module`; torch is not imported to find out."""
+    """Whether it is an `nn.Module`; torch is not imported for that."""
     return _is_a(value, "torch.nn", "Module")
 
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 COLUMNS = 12
-"""How many values of a row are shown at most."""
+"""Largest number of values of a row that are shown."""
 
 _SIGNS = {"\n": "⏎", "\t": "⇥", "\r": "␍"}
-"""Characters that have no shape of their own."""
+"""Visible symbols of whitespace characters."""
 
 
 def as_pictures(array: np.ndarray) -> tuple[np.ndarray, ...]:
     """Rows of (height, width), (1 or 3, height, width), (height, width, 1 or 3) or the pixels of a
     square, as (height, width) or (height, width, 3) uint8 from the darkest to the lightest value of
-    all; empty where they are no pictures."""
+    all; empty if they are not pictures."""
     some = np.asarray(array)
     if some.ndim == 4 and some.shape[1] in (1, 3):
         some = np.moveaxis(some, 1, -1)
@@ -37,7 +37,7 @@ def as_pictures(array: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def is_text(row: np.ndarray, vocabulary: Sequence[str] | None) -> bool:
-    """Whether a row, (positions,), is of numbers that the vocabulary names."""
+    """Whether a row, (positions,), consists of numbers in the vocabulary."""
     if vocabulary is None or row.ndim != 1 or row.dtype.kind not in "iu" or not row.size:
         return False
     return bool(row.min() >= 0 and row.max() < len(vocabulary))
@@ -56,12 +56,12 @@ def as_text(numbers: np.ndarray, vocabulary: Sequence[str]) -> str:
 
 
 def shown_symbol(name: str) -> str:
-    """A character so that it is seen within a text."""
+    """A character in visible form within a text."""
     return _SIGNS.get(name, name)
 
 
 def class_names(classes: Sequence[str] | None) -> list[str]:
-    """Names of classes so that each is seen alone; empty without any."""
+    """Names of classes, each in visible form; empty without any."""
     return ["␣" if name == " " else shown_symbol(name) for name in classes or ()]
 
 
@@ -85,5 +85,5 @@ def as_number(value: float) -> str:
 
 
 def _is_square(size: int) -> bool:
-    """Whether rows of so many numbers are drawn as squares: 8 x 8 and more."""
+    """Whether rows of `size` numbers are drawn as squares: 8 x 8 and more."""
     return size >= 64 and round(size**0.5) ** 2 == size

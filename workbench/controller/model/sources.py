@@ -14,15 +14,15 @@ from workbench.load import load_dataset, load_model
 from workbench.models import Model
 
 COMPLETED = 30
-"""How many files are offered at most."""
+"""Largest number of offered files."""
 
 
 def takes_examples(source: str, value: object) -> bool:
-    """Whether a model is called with example inputs to load it.
+    """Whether loading a model needs example inputs.
 
     Args:
         source: see `Sources.model`.
-        value: of the notebook's name `source`, if there is one.
+        value: object of the notebook's name `source`, if there is one.
     """
     return is_module(value) or ":" in source
 
@@ -39,7 +39,7 @@ class Sources:
         Args:
             source: a sample, a path, a factory, or a name of the notebook.
             example_inputs: names of the notebook's arrays that a module is called with, separated
-                by commas; empty: none. Samples and files take none, so for them they are left out.
+                by commas; empty: none. Ignored for samples and files, which take none.
 
         Raises:
             ModelError: there is none, or it cannot be loaded.
@@ -105,7 +105,7 @@ def model_or_name(model: Any) -> Model | str:
     """The model in a form that a page can choose: a `Model`, or the name of the notebook's object.
 
     Raises:
-        ModelError: it is an object without a name; says how to give it.
+        ModelError: it is an object without a name; the message has a remedy.
     """
     if isinstance(model, Model | str | Path):
         return model if isinstance(model, Model) else str(model)
@@ -135,7 +135,7 @@ def _no_module(name: str, value: object) -> str:
 
 
 def is_csv(source: str) -> bool:
-    """Whether it names a .csv file, of which a target column has to be chosen."""
+    """Whether it names a .csv file, whose target column has to be chosen."""
     return source.strip().lower().endswith(".csv")
 
 
@@ -149,7 +149,7 @@ def csv_columns(path: str) -> list[str]:
 
 
 def split_names(text: str) -> list[str]:
-    """The parts between commas, without spaces and empty ones."""
+    """The comma-separated parts, stripped, without empty ones."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 

@@ -11,7 +11,7 @@ from workbench.runs import Run
 from workbench.runs.trash import deleted_folders
 
 MOST = 100
-"""How many are offered, the last deleted first."""
+"""Largest number offered, the last deleted first."""
 
 
 class DeletedRun(NamedTuple):
@@ -25,10 +25,10 @@ class DeletedRun(NamedTuple):
 
 
 class DeletedRuns:
-    """Looks into the trash again and again; reads a record only once."""
+    """Polls the trash; reads a record only once."""
 
     def __init__(self, at: Path) -> None:
-        """Know of nothing yet.
+        """Create without known runs.
 
         Args:
             at: the folder of all records.
@@ -37,7 +37,7 @@ class DeletedRuns:
         self._known: dict[Path, DeletedRun] | None = None
 
     def changed(self) -> list[DeletedRun] | None:
-        """All of them, the last deleted first; None where they are those of the last call."""
+        """All of them, the last deleted first; None if unchanged since the last call."""
         folders = deleted_folders(self._at)[:MOST]
         before = self._known
         if before is not None and [*before] == folders:

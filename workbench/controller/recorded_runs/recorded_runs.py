@@ -20,15 +20,15 @@ from workbench.runs.listing import Changes, RunIndex, RunRow
 from workbench.runs.trash import move_to_trash, restore_from_trash
 
 POLL_S = 0.5
-"""Least time between two looks at the folder of the runs."""
+"""Shortest interval at which the folder of the runs is polled."""
 POLL_SHARE = 0.02
-"""Largest share of a core that these looks may take."""
+"""Largest share of a core for polling."""
 COMPLETED_AT_ONCE = 40
-"""Runs whose event logs are read before the next request is heard: about 20 ms."""
+"""Runs whose event logs are read between requests: about 20 ms."""
 
 
 class RecordedRuns:
-    """Its methods return at once and may be called from any thread; the view shows what they do."""
+    """Its methods return immediately and may be called from any thread; the view shows results."""
 
     def __init__(self, view: RunsView) -> None:
         """Begin to list the runs of this directory.
@@ -37,13 +37,15 @@ class RecordedRuns:
             view: is notified of every change.
         """
         self.on_open: Callable[[Run], None] | None = None
-        """Is given a run that is opened, in place of showing its detail."""
+        """Called with an opened run, instead of showing its details."""
         self.on_compare: Callable[[list[Run]], None] | None = None
-        """Is given the runs that are compared."""
+        """Called with the runs that are compared."""
         self.on_resume: Callable[[Run], None] | None = None
-        """Is given a run that continues."""
+        """Called with a run that is resumed."""
         self.on_restore: Callable[[Run], None] | None = None
-        """Is given a run whose model, data and settings are wanted again."""
+        """Called with a run whose model, data and settings are to be restored."""
+        self.on_personalise: Callable[[Run], None] | None = None
+        """Called with a run that is to be fine-tuned on a user's own examples."""
         self._view = view
         self._index = RunIndex()
         self._problem: str | None = None
@@ -51,7 +53,7 @@ class RecordedRuns:
         self._resumed: list[Run] = []
         self._trash = DeletedRuns(self._index.folder.parent)
         self._deleted: list[str] = []
-        """By the last delete, unless they were brought back."""
+        """Ids of the last deleted runs, unless restored."""
         self._listing = RequestThread("workbench-runs", self._on_error, self._tick, POLL_S)
         self._actions = RequestThread("workbench-run-actions", self._on_error)
         self._exports = RunExports(view, self._run, self._actions.ask)
@@ -68,7 +70,7 @@ class RecordedRuns:
         return dict(self._index.rows)
 
     def refresh(self) -> None:
-        """Look now for what has changed, as happens by itself every half second or so."""
+        """Poll for changes now, as happens automatically about every half second."""
         self._listing.ask(self._poll)
 
     def open(self, run_id: str) -> None:
@@ -84,19 +86,23 @@ class RecordedRuns:
         self._act(lambda: self._resume(run_id), "Resuming …")
 
     def restore(self, run_id: str) -> None:
-        """Go back to what a run was started with."""
-        self._act(lambda: self._restore(run_id), "Reading the run …")
+        """Restore the model, data and settings that a run was started with."""
+        self._act(lambda: self._hand(run_id, self.on_restore), "Reading the run …")
+
+    def personalise(self, run_id: str) -> None:
+        """Fine-tune the trained model of a run on a user's own examples."""
+        self._act(lambda: self._hand(run_id, self.on_personalise), "Reading the run …")
 
     def stop(self, run_ids: Sequence[str]) -> None:
         """Stop runs that are in progress; each writes a checkpoint."""
         self._act(lambda: self._stop(list(run_ids)))
 
-    def export(self, run_id: str, path: str) -> None:
-        """Export the trained model of a run to the .onnx file `path`."""
-        self._exports.export(run_id, path)
+    def export(self, run_id: str, path: str, *, merge_lora: bool = True) -> None:
+        """Export the trained model of a run, as `Run.export`."""
+        self._exports.export(run_id, path, merge_lora=merge_lora)
 
     def quantize(self, run_id: str, path: str) -> None:
-        """Export the trained model of a run as int8, and say what that costs."""
+        """Export the trained model of a run as int8, and report the loss of accuracy."""
         self._exports.quantize(run_id, path)
 
     def cancel(self) -> None:
@@ -104,7 +110,7 @@ class RecordedRuns:
         self._exports.cancel()
 
     def rename(self, run_id: str, name: str) -> None:
-        """As `Run.rename`."""
+        """See `Run.rename`."""
         self._act(lambda: self._run(run_id).rename(name))
 
     def tag(self, run_ids: Sequence[str], tags: Sequence[str] | str) -> None:
@@ -122,7 +128,7 @@ class RecordedRuns:
         add: Sequence[str] | str = (),
         remove: Sequence[str] | str = (),
     ) -> None:
-        """Give runs further tags and take some away; the others of each stay."""
+        """Add and remove tags of runs; their other tags are kept."""
 
         def change() -> None:
             added, removed = checked_tags(add), checked_tags(remove)
@@ -142,7 +148,7 @@ class RecordedRuns:
         self._act(set_notes)
 
     def delete(self, run_ids: Sequence[str]) -> None:
-        """Move runs to the trash; those in progress are left and said."""
+        """Move runs to the trash; those in progress are kept and reported."""
         self._act(lambda: self._delete(list(run_ids)))
 
     def undelete(self, run_ids: Sequence[str]) -> None:
@@ -150,7 +156,7 @@ class RecordedRuns:
         self._act(lambda: self._undelete(list(run_ids)))
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until all requests so far are done; False if `timeout` seconds were too few."""
+        """Wait until all requests so far are done; False on a timeout."""
         end = None if timeout is None else time.monotonic() + timeout
         return all(
             thread.wait(None if end is None else max(0.0, end - time.monotonic()))
@@ -163,7 +169,7 @@ class RecordedRuns:
         self._actions.close()
 
     def _run(self, run_id: str) -> Run:
-        """A run of the folder that is listed, wherever the working directory is by now."""
+        """A run of the listed folder, independent of the current working directory."""
         listed = is_id(run_id) and os.path.lexists(self._index.folder / run_id)
         return load_run(self._index.folder / run_id if listed else run_id)
 
@@ -208,7 +214,7 @@ class RecordedRuns:
             self._listing.ask(self._complete)
 
     def _complete(self) -> None:
-        """Read the event logs that the first look has left out, some at a time."""
+        """Read the event logs that the first poll has skipped, some at a time."""
         incomplete = self._index.incomplete
         rows = self._index.complete(incomplete[:COMPLETED_AT_ONCE])
         if rows:
@@ -250,10 +256,10 @@ class RecordedRuns:
         step = run.progress.done_steps
         self._view.show_outcome("done", f"{run.title} continues after step {step:,}.")
 
-    def _restore(self, run_id: str) -> None:
+    def _hand(self, run_id: str, to: Callable[[Run], None] | None) -> None:
         run = self._run(run_id)
-        if self.on_restore is not None:
-            self.on_restore(run)
+        if to is not None:
+            to(run)
         self._view.show_outcome("done", "")
 
     def _stop(self, run_ids: list[str]) -> None:
@@ -263,7 +269,7 @@ class RecordedRuns:
     def _delete(self, run_ids: list[str]) -> None:
         gone = not any(os.path.lexists(self._index.folder / run_id) for run_id in run_ids)
         if gone and set(run_ids) <= set(self._deleted):
-            # The second click of a double one, whose runs are not off the list yet.
+            # The second click of a double click, whose runs are still in the list.
             self._view.show_outcome("done", f"Deleted {_count(self._deleted)}.", self._deleted)
             return
         deleted, refused = list[str](), list[str]()

@@ -1,4 +1,4 @@
-"""The results of runs as a static table, where no widget can be shown."""
+"""The results of runs as a static table, for output without widgets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ResultTable(NamedTuple):
     rows: list[list[str]]
 
     def html(self) -> str:
-        """A table that every reader of notebooks shows, also where scripts and styles are cut."""
+        """A table that every notebook viewer shows, also without scripts and styles."""
         heads = "".join(f'<th scope="col">{escape(text)}</th>' for text in HEADER)
         rows = "".join(
             f'<tr><th scope="row">{escape(first)}</th>'
@@ -46,7 +46,7 @@ class ResultTable(NamedTuple):
         )
 
     def text(self) -> str:
-        """The same for a reader of text alone."""
+        """The same as plain text."""
         lines = [
             ", ".join(f"{name}: {value}" for name, value in zip(HEADER, row, strict=True))
             for row in self.rows

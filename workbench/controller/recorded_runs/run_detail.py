@@ -30,11 +30,11 @@ class RunDescription(NamedTuple):
     heading: str
     facts: Facts
     settings: Facts
-    """Those that differ from their defaults."""
+    """Settings that differ from their defaults."""
     problem: str
-    """Why the run failed, was interrupted, or is not what it was planned to be; may be empty."""
+    """Why the run failed, was interrupted, or deviates from its plan; may be empty."""
     traceback: str
-    """Of the failure, if it has one."""
+    """Traceback of the failure, if it has one."""
     figure: Figure | None
     """None if no step was taken."""
     figure_text: str
@@ -46,11 +46,11 @@ class RunDescription(NamedTuple):
     federated: Run | None = None
     """The run, if it is federated: its rounds and clients are shown in place of a figure."""
     classes: tuple[str, ...] = ()
-    """Names of the classes of its dataset, if it is."""
+    """Names of the classes of its dataset, if it is federated."""
 
 
 def describe_run(run: Run) -> RunDescription:
-    """One run: its facts, settings, failure and figure."""
+    """The details of a run: facts, settings, failure and figure."""
     done, total = run.progress
     evaluations = run.evaluations
     summary, federation = run.summary or {}, run.federation
@@ -104,7 +104,7 @@ def describe_run(run: Run) -> RunDescription:
 
 
 def _worst_rows(run: Run) -> tuple[list[ShownRow], str]:
-    """As `WorstRowsReader.rows`, of one that recorded some; of others the dataset is not read."""
+    """`WorstRowsReader.rows` for a run that has recorded some; else the dataset is not read."""
     return WorstRowsReader().rows(run) if read_worst_predictions(run.folder) else ([], "")
 
 
@@ -115,11 +115,11 @@ METRICS = (
     ("r2", "Test R²"),
     ("mean_absolute_error", "Test mean absolute error"),
 )
-"""Columns of `Run.evaluations` and what they are called."""
+"""Columns of `Run.evaluations` and their labels."""
 
 
 def duration_text(seconds: float) -> str:
-    """A duration as people read it: 0.8 s, 134 s as "2 min 14 s", 3 h 5 min."""
+    """A duration as text: 0.8 s, 134 s as "2 min 14 s", 3 h 5 min."""
     if math.isnan(seconds):
         return "–"  # noqa: RUF001
     if seconds < 10:

@@ -13,7 +13,7 @@ Report = Callable[[str], None]
 
 
 class RunExports:
-    """Its methods return at once; the view shows what they do."""
+    """Its methods return immediately; the view shows results."""
 
     def __init__(
         self,
@@ -25,25 +25,26 @@ class RunExports:
 
         Args:
             view: is notified of progress and results.
-            load: gives the run of an id.
-            ask: has something done on the thread of the actions, which shows what it raises.
+            load: returns the run of an id.
+            ask: runs a function on the thread of the actions, which shows its errors.
         """
         self._view = view
         self._load = load
         self._ask = ask
         self._cancellations: list[Cancellation] = []
-        """Of the exports that have not ended."""
+        """Cancellations of the exports that have not ended."""
 
-    def export(self, run_id: str, path: str) -> None:
-        """Export the model of a run to the .onnx file `path`."""
+    def export(self, run_id: str, path: str, *, merge_lora: bool = True) -> None:
+        """Export the model of a run to the .onnx file `path`, or its adapters to .onnx_adapter."""
 
         def write(_: Report) -> str:
-            return f"Exported to {self._load(run_id).export(_given(path)).absolute()}."
+            run = self._load(run_id)
+            return f"Exported to {run.export(_given(path), merge_lora=merge_lora).absolute()}."
 
         self._start(write, "Exporting the model")
 
     def quantize(self, run_id: str, path: str) -> None:
-        """Export the model of a run as int8; say what that does to size, loss and metrics."""
+        """Export the model of a run as int8; report the effect on size, loss and metrics."""
 
         def write(report: Report) -> str:
             made = self._load(run_id).quantize(_given(path), report=report)

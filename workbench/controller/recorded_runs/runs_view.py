@@ -13,10 +13,10 @@ Outcome = Literal["busy", "done", "error"]
 
 
 class RunsView(Protocol):
-    """Shows `RecordedRuns`. Called from its threads; must return soon."""
+    """Shows `RecordedRuns`. Called from its threads; must return quickly."""
 
     def show_changes(self, changes: Changes) -> None:
-        """Some rows are new, have changed, or are gone."""
+        """Some rows are new, have changed, or were removed."""
 
     def show_problem(self, problem: str) -> None:
         """Why the folder of the runs cannot be read; empty: it was read."""
@@ -29,11 +29,11 @@ class RunsView(Protocol):
         *,
         cancellable: bool = False,
     ) -> None:
-        """The result of a request, in sentences; which runs `undelete` can bring back; and whether
+        """The result of a request, in sentences; which runs `undelete` can restore; and whether
         `cancel` ends it."""
 
     def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:
-        """Which runs are in the trash, from which `undelete` brings them back."""
+        """The runs in the trash, from which `undelete` restores them."""
 
     def show_detail(self, detail: RunDescription) -> None:
         """A run was opened."""

@@ -1,4 +1,4 @@
-"""The rows that a run predicted worst, ready to be shown, and the names of its classes."""
+"""The rows that a run predicted worst, prepared for display, and the names of its classes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from workbench.runs import Run
 from workbench.runs.record.worst_predictions import WorstPrediction, worst_predictions
 
 SHOWN_VALUES = 4
-"""Of a target of many numbers."""
+"""Numbers shown of a target with many."""
 SHOWN_POSITIONS = 256
-"""Of a text."""
+"""Positions shown of a text."""
 
 
 class ShownRow(NamedTuple):
@@ -39,13 +39,13 @@ class ShownRow(NamedTuple):
     """Name of the class or number; empty where pictures or symbols show it."""
     prediction: str
     picture: np.ndarray | None
-    """Of the input; None where it is none."""
+    """Picture of the input; None if it is not a picture."""
     target_picture: np.ndarray | None
     predicted_picture: np.ndarray | None
     text: str
-    """Of the input; empty where it is none."""
+    """Text of the input; empty if it is not text."""
     target_symbols: tuple[str, ...]
-    """Of each position of a text; "·" where there is no target."""
+    """Target of each position of a text; "·" where there is none."""
     predicted_symbols: tuple[str, ...]
     cells: tuple[str, ...]
     """The first values of the input; empty where a picture or a text shows it."""
@@ -54,7 +54,7 @@ class ShownRow(NamedTuple):
 
 
 class WorstRowsReader:
-    """Reads what runs record of them; keeps the datasets of the runs that it was asked about."""
+    """Reads the records of worst rows; caches the datasets of the runs."""
 
     def __init__(self) -> None:
         self._known: dict[str, Dataset] = {}
@@ -64,14 +64,14 @@ class WorstRowsReader:
         self._known.clear()
 
     def classes(self, run: Run) -> list[str]:
-        """Names of the classes of the run's dataset; empty where it has none or is gone."""
+        """Names of the classes of the run's dataset; empty if it has none or is missing."""
         try:
             return class_names(self._dataset(run).classes)
         except WorkbenchError:
             return []
 
     def rows(self, run: Run) -> tuple[list[ShownRow], str]:
-        """The rows of the last evaluation, and why there are none where they cannot be read."""
+        """The rows of the last evaluation, and an error message if they cannot be read."""
         try:
             data = self._dataset(run)
             return shown_rows(worst_predictions(run.folder, data), data), ""
@@ -98,7 +98,8 @@ def shown_rows(worst: Sequence[WorstPrediction], data: Dataset) -> list[ShownRow
 
 
 def _output_pictures(worst: Sequence[WorstPrediction]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Target and prediction of each row as pictures in the same shades; empty if they are none."""
+    """Target and prediction of each row as pictures in the same shades; empty if they are not
+    pictures."""
     if worst[0].kind != "values" or any(one.prediction.shape != one.target.shape for one in worst):
         return []
     both = as_pictures(np.stack([*(w.target for w in worst), *(w.prediction for w in worst)]))
@@ -155,7 +156,7 @@ def _numbers(values: np.ndarray) -> str:
 
 
 def _symbols(numbers: np.ndarray, classes: Sequence[str] | None) -> tuple[str, ...]:
-    """Of each position; numbers where the classes have no names."""
+    """Symbol of each position; numbers if the classes have no names."""
     flat = np.ravel(numbers)[:SHOWN_POSITIONS]
     if classes is None:
         return tuple("·" if value < 0 else str(value) for value in flat.tolist())

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.artifacts import Artifacts
 from workbench.artifacts.bundle.languages import LANGUAGES
 from workbench.artifacts.bundle.sample import ROWS
 from workbench.controller.call_text import call_text
 from workbench.controller.forms.setting_fields import SettingField
 from workbench.controller.setup import Setup
 from workbench.controller.tasks.task import Inputs, Report, Table, Task, TaskResult
-from workbench.errors import ArtifactsError
 from workbench.run_folder.statistics import size_text
 
 PATH = "device-bundle.zip"
-FIRST = "Generate the artifacts first."
 
 
 class DeviceBundleTask(Task):
@@ -30,6 +27,7 @@ class DeviceBundleTask(Task):
         "try them with, and a program in each language that has ONNX Runtime's training."
     )
     action = "Write bundle"
+    needs_artifacts = True
     fields = (
         SettingField("path", "Zip to write", "", "text", PATH),
         SettingField("rows", "Sample rows", "of the training split", "whole", str(ROWS)),
@@ -43,11 +41,10 @@ class DeviceBundleTask(Task):
     )
 
     def run(self, inputs: Inputs, report: Report) -> TaskResult:
-        if inputs.artifacts is None:
-            raise ArtifactsError(FIRST)
+        artifacts = inputs.generated()
         report("loading the data")
         options = {"path": PATH, **inputs.values}
-        written = inputs.artifacts.bundle(data=inputs.load()[1], report=report, **options)
+        written = artifacts.bundle(data=inputs.load()[1], report=report, **options)
         size = size_text(written.stat().st_size)
         programs = tuple((language.file, language.checked) for language in LANGUAGES)
         table = Table("Programs in the bundle", ("Program", "What was checked of it"), programs)
@@ -63,6 +60,3 @@ class DeviceBundleTask(Task):
         options = {"path": PATH, **values}
         path = repr(options.pop("path"))
         return [call_text("artifacts.bundle", [path, "data=data"], options)]
-
-    def refusal(self, artifacts: Artifacts | None) -> str:
-        return FIRST if artifacts is None else ""

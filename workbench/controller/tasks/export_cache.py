@@ -12,7 +12,7 @@ from workbench.controller.tasks.task import Inputs, Report, Task, TaskResult
 from workbench.errors import WorkbenchError
 from workbench.export_cache.cache import ExportCache
 from workbench.export_cache.clear import clear_cache
-from workbench.export_cache.place import OFF, VARIABLE
+from workbench.files.user_cache import OFF, VARIABLE
 from workbench.models import Model
 from workbench.run_folder.statistics import size_text
 

@@ -11,10 +11,13 @@ from workbench.controller.forms.setting_fields import SettingField
 from workbench.controller.forms.setting_texts import read_field
 from workbench.controller.setup import Setup
 from workbench.data import Dataset
-from workbench.errors import ConfigError, ModelError
+from workbench.errors import ArtifactsError, ConfigError, ModelError
 from workbench.models import Model
 
 Report = Callable[[str], None]
+
+NO_MODEL = "Choose a model first."
+NO_ARTIFACTS = "Generate the artifacts first."
 
 
 class Table(NamedTuple):
@@ -78,6 +81,16 @@ class Inputs(NamedTuple):
             raise ModelError("No model is chosen: pick a sample in the step Model, or type one.")
         return model
 
+    def generated(self) -> Artifacts:
+        """The artifacts.
+
+        Raises:
+            ArtifactsError: none were generated for this model.
+        """
+        if self.artifacts is None:
+            raise ArtifactsError(NO_ARTIFACTS)
+        return self.artifacts
+
     def data(self) -> Dataset | None:
         """The chosen dataset; None: that of the model, if it has one.
 
@@ -98,10 +111,11 @@ class Task(ABC):
     title: ClassVar[str]
     explanation: ClassVar[str]
     action: ClassVar[str]
-    """On its button."""
+    """On its button. Empty: it has none, and is done whenever its section is opened."""
     fields: ClassVar[tuple[SettingField, ...]] = ()
     needs_model: ClassVar[bool] = True
     """Without, it can be done at any time."""
+    needs_artifacts: ClassVar[bool] = False
 
     @abstractmethod
     def run(self, inputs: Inputs, report: Report) -> TaskResult:
@@ -129,8 +143,8 @@ class Task(ABC):
         """Whether it has a meaning with these settings."""
         return True
 
-    def refusal(self, artifacts: Artifacts | None) -> str:  # noqa: ARG002
-        """Why it cannot be done yet, in a sentence; empty: it can."""
+    def refusal(self, setup: Setup) -> str:  # noqa: ARG002
+        """Why it cannot be done with these settings, in a sentence; empty: it can."""
         return ""
 
     def describe(self, model: Model | None) -> str:  # noqa: ARG002

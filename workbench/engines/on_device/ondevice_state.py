@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict
 
 from workbench.errors import EngineError, RunFolderError
 from workbench.files.input_file import check_file
-from workbench.run_folder.records import check_record, read_json
-from workbench.run_folder.run_folder import write_json
+from workbench.files.json_file import read_json, write_json
+from workbench.run_folder.records import check_record
 from workbench.run_folder.statistics import Count
 
 NATIVE_CHECKPOINT, STATE = "ondevice.checkpoint", "ondevice.json"

@@ -73,7 +73,7 @@ def refuse_mixed_rows(
     for index, each in enumerate(losses):
         weights = [mean_weight(each, part.targets[index]) for part in parts]
         if not all(weights):
-            continue  # without labels a loss is no number
+            continue  # without labels a loss is NaN
         mean = (weights[0] * first.terms[index] + weights[1] * second.terms[index]) / sum(weights)
         value = together.terms[index]
         if abs(value - mean) > tolerance * max(abs(value), abs(mean)):

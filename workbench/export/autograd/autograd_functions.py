@@ -1,15 +1,15 @@
-"""Custom autograd functions: what an export makes of a call of one.
+"""Exports calls of custom autograd functions.
 
-A class derived from `torch.autograd.Function` says in Python how its gradient is computed. An
-exporter traces what its `forward` computes and forgets its `backward`, so that a straight-through
-estimator would become a step whose gradient is zero. While a module is exported for training, the
-`forward` of every such class is therefore another one, which writes into the graph either
+A class derived from `torch.autograd.Function` computes its gradient in Python. An exporter traces
+the operations of its `forward` and ignores its `backward`, so that a straight-through estimator
+would become a step whose gradient is zero. While a module is exported for training, the `forward`
+of every such class is therefore replaced by one that writes into the graph either
 
-- one node for the whole call, of `DOMAIN` and `OP`, whose attribute is the call's number; what runs
-  the graph calls the function itself (ORTModule), or
-- what `forward` computes, with its arguments and results marked, and what `backward` computes where
-  that is plain tensor code, see `traced_backward`; elsewhere the call is refused where a gradient
-  would have to pass it.
+- one node for the whole call, of `DOMAIN` and `OP`, whose attribute is the call's number; the
+  runtime calls the function itself (ORTModule), or
+- the operations of `forward`, with its arguments and results marked, and those of `backward` if it
+  is plain tensor code, see `traced_backward`; elsewhere the call is refused where a gradient would
+  have to pass it.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ NAME = "function"
 """Attribute of a node `OP`: the name of the class."""
 
 _OURS = frozenset({"functorch", "onnxruntime", "torch", "workbench"})
-"""Packages whose functions are part of what runs the graphs, not of a model."""
+"""Packages whose functions belong to the runtime of the graphs, not to a model."""
 
 T = TypeVar("T")
 
 
 class AutogradFunctions:
-    """The calls of custom autograd functions that the exports of a module met.
+    """The calls of custom autograd functions in the exports of a module.
 
     Args:
         opaque: let a call be one node; otherwise it is marked and computed in the graph.
@@ -64,8 +64,7 @@ class AutogradFunctions:
     def __init__(self, *, opaque: bool) -> None:
         self.opaque = opaque
         self.calls: list[FunctionCall] = []
-        """By their numbers. A module is traced several times, so not all of them are in the end's
-        graph."""
+        """By number. A module is traced several times, so not all are in the final graph."""
         self._failure: tuple[type[Function], Exception] | None = None
         self._within = False
         self._marked_calls = 0
@@ -78,8 +77,8 @@ class AutogradFunctions:
         """Result of `export`, run while the functions' forward passes are the traced ones.
 
         Raises:
-            UntrainableError: a function cannot be traced; names it, and says what to do.
-            Exception: whatever `export` raises.
+            UntrainableError: a function cannot be traced; the message names it, with a remedy.
+            Exception: any error of `export`.
         """
         made = self._exported(export)
         for number, results in self._pending:
@@ -91,7 +90,7 @@ class AutogradFunctions:
         return made
 
     def settle(self, model: ir.Model) -> None:
-        """Let no call be marked in `model`, fresh from an exporter, that no gradient passes."""
+        """Remove the marks of calls that no gradient passes from `model`, as exported."""
         for node in model.graph:
             if node.metadata_props.get(FUNCTION_CALL) in self._detached:
                 del node.metadata_props[FUNCTION_CALL]
@@ -113,7 +112,7 @@ class AutogradFunctions:
         else:
             if not _custom_functions() - known:
                 return made
-        # A forward pass may be what imports a function.
+        # A forward pass may import a function.
         with self._replaced(_custom_functions()):
             return export()
 
@@ -151,7 +150,7 @@ class AutogradFunctions:
                     "torch.export's own tracing alone."
                 )
             separate = function.setup_context is not Function.setup_context
-            # The functions that this one calls are its own business.
+            # The functions that this one calls are part of it.
             self._within = True
             try:
                 with torch._C.DisableTorchFunction():
@@ -177,7 +176,7 @@ class AutogradFunctions:
         args: tuple[Any, ...],
         separate: bool,
     ) -> Any:
-        """The results of a call as those of one node, of the shapes that `forward` gives them."""
+        """The results of a call as those of one node, of the shapes that `forward` returns."""
         tensors: list[Tensor] = []
         sizes: list[Any] = []
         arguments = flatten(args, tensors, sizes)
@@ -203,7 +202,7 @@ class AutogradFunctions:
         return call.results_around(made)
 
     def _await(self, number: int, args: Any, results: Any) -> None:
-        """Look later whether the results of a call have a gradient, which `apply` gives them."""
+        """Check later whether the results of a call have a gradient, which `apply` adds."""
         if any(isinstance(value, Tensor) and value.requires_grad for value in args):
             tensors: list[Tensor] = []
             flatten(results, tensors, [])
@@ -211,7 +210,7 @@ class AutogradFunctions:
 
 
 def _custom_functions() -> set[type[Function]]:
-    """Every autograd function that is not torch's or ours."""
+    """Every autograd function that is neither torch's nor the workbench's."""
     found: set[type[Function]] = set()
     waiting = list(Function.__subclasses__())
     while waiting:

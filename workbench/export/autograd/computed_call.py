@@ -1,4 +1,4 @@
-"""A call of a custom autograd function as the tensor code that it is made of."""
+"""Exports a call of a custom autograd function as its tensor operations."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def _with_backward(
     results: list[Any],
     apart: list[Any],
 ) -> list[Any] | None:
-    """Copies of the results, given with the function's own backward; None if it cannot be traced.
+    """Copies of the results, with the function's own backward; None if it cannot be traced.
 
     Args:
         function: the class.
-        context: what its forward has written to.
+        context: context that its forward has written to.
         arguments: of the call.
-        results: the tensors that forward gave, which its context may hold.
+        results: the tensors that forward returned, which its context may hold.
         apart: copies of them, which the backward cannot reach.
 
     Raises:
@@ -85,7 +85,7 @@ def _with_backward(
         with ignore_unbacked_symbols(arguments):
             gradients, places = traced_backward(function, context, arguments, results)
     except Exception:
-        # Whatever Python can do may fail on tensors without values. The mark refuses the gradient.
+        # Any Python code may fail on tensors without values. The mark refuses the gradient.
         gradients, places = [], []
     shared = [
         place
@@ -103,7 +103,7 @@ def _with_backward(
 
 
 def _marked(value: Any, marks: dict[str, str]) -> Any:
-    """`value` as the graph's own node gives it, if it is a tensor that has gradients."""
+    """`value` as the result of a marked node, if it is a tensor that has gradients."""
     if not isinstance(value, Tensor) or not value.is_floating_point():
         return value
     return torch.onnx.ops.symbolic(

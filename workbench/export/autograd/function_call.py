@@ -1,4 +1,4 @@
-"""One call of a custom autograd function, to be made again with other tensors."""
+"""One call of a custom autograd function, which can be repeated with other tensors."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 
 
 class TensorPlace(NamedTuple):
-    """Where the next tensor belongs."""
+    """Placeholder of the next tensor."""
 
 
 class SizePlace(NamedTuple):
-    """Where the next size belongs: an integer that was computed from shapes."""
+    """Placeholder of the next size: an integer that was computed from shapes."""
 
 
 class Nested(NamedTuple):
-    """A container, of which something is a tensor or a size."""
+    """A container with tensors or sizes in it."""
 
     build: Callable[[Sequence[Any]], Any]
     items: tuple[Any, ...]
 
 
 class FunctionCall(NamedTuple):
-    """Which function is called, and with what beside tensors."""
+    """The function of a call, and its arguments besides tensors."""
 
     function: type[torch.autograd.Function]
     arguments: Any
-    """A tuple with places for its tensors and sizes; all else is as in the traced call."""
+    """A tuple with places for its tensors and sizes; other values are those of the traced call."""
     tensor_count: int
-    """How many tensors it takes; its sizes follow, as tensors too."""
+    """Number of tensors it takes; its sizes follow, also as tensors."""
     results: Any
     """The return value, with placeholders for the tensors."""
     detached: bool = False
@@ -49,7 +49,7 @@ class FunctionCall(NamedTuple):
             inputs: its tensors, then its sizes as scalars of int64.
 
         Raises:
-            EngineError: it returns another nesting than it did in the traced call.
+            EngineError: its result is nested differently from the traced call.
         """
         import torch
 
@@ -74,7 +74,7 @@ class FunctionCall(NamedTuple):
 
 
 def function_applied() -> type[torch.autograd.Function] | None:
-    """The autograd function whose `apply` this is called within."""
+    """The autograd function whose `apply` is calling."""
     import torch
 
     apply: Any = torch.autograd.Function.apply
@@ -92,7 +92,7 @@ def function_name(function: type) -> str:
 def flatten(value: Any, tensors: list[torch.Tensor], sizes: list[Any]) -> Any:
     """`value` with places for its tensors and sizes, which are appended from left to right.
 
-    Lists, tuples and dicts are looked into. One that holds neither stays the same object.
+    Lists, tuples and dicts are traversed. One without either is returned unchanged.
 
     Raises:
         UntrainableError: something else holds a tensor that exists only while a module is traced,
@@ -120,7 +120,7 @@ def flatten(value: Any, tensors: list[torch.Tensor], sizes: list[Any]) -> Any:
 
 
 def unflatten(value: Any, tensors: Iterator[torch.Tensor], sizes: Iterator[int]) -> Any:
-    """The value that `flatten` made `value` of, with the next tensors and sizes."""
+    """The inverse of `flatten`, with the next tensors and sizes."""
     if isinstance(value, TensorPlace):
         return next(tensors)
     if isinstance(value, SizePlace):
@@ -131,7 +131,7 @@ def unflatten(value: Any, tensors: Iterator[torch.Tensor], sizes: Iterator[int])
 
 
 def count(value: Any) -> int:
-    """How many tensors there are places for."""
+    """Number of placeholders for tensors."""
     if isinstance(value, Nested):
         return sum(map(count, value.items))
     return int(isinstance(value, TensorPlace))

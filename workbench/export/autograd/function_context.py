@@ -68,11 +68,11 @@ class TracedContext(ShapeContext):
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
-        """The older name."""
+        """Deprecated name of `saved_tensors`."""
         return self.saved_tensors
 
     def has_gradient(self, value: Any) -> bool:
-        """Whether a result of the call is one that gradients come from."""
+        """Whether a result of the call has a gradient."""
         import torch
 
         smooth = isinstance(value, torch.Tensor) and value.is_floating_point()

@@ -54,16 +54,16 @@ def traced_backward(
 
     Args:
         function: the class.
-        context: what its forward has written to.
+        context: context that its forward has written to.
         arguments: of the call.
-        results: what forward gave.
+        results: results of forward.
 
     Returns:
         The gradient of each argument, None where there is none, and the places among `results` of
         those that have gradients.
 
     Raises:
-        Exception: whatever a backward raises that is not plain tensor code.
+        Exception: any error of a backward that is not plain tensor code.
     """
     places = [place for place, value in enumerate(results) if context.has_gradient(value)]
     given: list[Any] = []
@@ -94,13 +94,13 @@ def traced_backward(
 
 
 def versions(values: Iterable[Any]) -> list[int]:
-    """How often each tensor was written to in place; 0 for what is no tensor."""
+    """Number of in-place writes to each tensor; 0 for other values."""
     return [value._version if isinstance(value, Tensor) else 0 for value in values]
 
 
 @contextmanager
 def _autograd_refused() -> Iterator[None]:
-    """Raise where this thread asks autograd for gradients, which a trace would lose."""
+    """Context that raises if this thread calls autograd, whose result a trace would lose."""
     run = torch.autograd._engine_run_backward  # type: ignore[attr-defined]
     thread = threading.get_ident()
 
@@ -117,7 +117,7 @@ def _autograd_refused() -> Iterator[None]:
 
 
 def _fitted(gradient: Any, argument: Any) -> Tensor | None:
-    """The gradient as autograd would take it: summed to the argument's shape, in its dtype."""
+    """The gradient as autograd requires it: summed to the argument's shape, in its dtype."""
     if gradient is None or not isinstance(argument, Tensor) or not argument.is_floating_point():
         return None
     if not isinstance(gradient, Tensor):
@@ -135,7 +135,7 @@ def with_backward(
     gradients: Sequence[Tensor | None],
     places: Sequence[int],
 ) -> list[Any]:
-    """`results` with those at `places` given by one node that reads the gradients too."""
+    """`results`, with those at `places` returned by one node that also reads the gradients."""
     wanted = [place for place, value in enumerate(gradients) if value is not None]
     made = torch.onnx.ops.symbolic_multi_out(
         f"{DOMAIN}::{FUNCTION_OP}",
@@ -159,7 +159,7 @@ def with_backward(
 
 
 def ignore_unbacked_symbols(values: Sequence[Any]) -> AbstractContextManager[None]:
-    """Let numbers be read from tensors without values, as long as no shape needs them."""
+    """Allow reading numbers from tensors without values, if no shape depends on them."""
     mode = detect_fake_mode([value for value in values if isinstance(value, Tensor)])
     if mode is None or mode.shape_env is None:
         return nullcontext()
@@ -167,7 +167,7 @@ def ignore_unbacked_symbols(values: Sequence[Any]) -> AbstractContextManager[Non
 
 
 def write_backward(model: ir.Model) -> None:
-    """Give the nodes of traced backward passes their final form, in place."""
+    """Convert the nodes of traced backward passes to their final form, in place."""
     import onnx_ir as ir
 
     graph = model.graph
@@ -189,7 +189,7 @@ def write_backward(model: ir.Model) -> None:
         # No gradient comes to a result that nothing reads, so it is none of the call's.
         unread = [each for each in made if BACKWARD in each.metadata_props and _unread(each)]
         graph.remove(unread, safe=True)
-    # A call that is one node, as ORTModule trains it, is of that domain and stays.
+    # A call that is one node, for ORTModule, is of that domain and is kept.
     if not any(node.domain == DOMAIN for node in graph):
         model.opset_imports.pop(DOMAIN, None)
 
@@ -212,7 +212,7 @@ def _results_and_gradients(node: ir.Node, number: str) -> tuple[list[ir.Node], l
         source = node.inputs[index]
         computed = None if source is None else source.producer()
         if computed is not None and ARGUMENT in computed.metadata_props:
-            # What is given back as it came is another value, for its gradient is another.
+            # A value that is returned unchanged needs a new name, since its gradient differs.
             name = f"function_{number}_copy_{place}"
             before.append(_clip(node, source, None, {DETACHED: "1"}, name))
             source = before[-1].outputs[0]

@@ -1,4 +1,4 @@
-"""Python state that a forward pass changes during the export, which a graph would not."""
+"""The error for Python state that a forward pass changes, which a graph would not."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ REMEDY = (
 
 
 class ChangedStateError(LostUpdateError):
-    """The forward pass changes something that is no buffer."""
+    """The forward pass changes state that is not a buffer."""
 
     def __init__(self, changed: Sequence[str]) -> None:
-        """Name it.
+        """Create the error.
 
         Args:
             changed: phrases such as "its attribute 'calls'".

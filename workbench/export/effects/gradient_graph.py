@@ -1,4 +1,4 @@
-"""Which tensors autograd reaches from a result."""
+"""Finds the tensors that autograd reaches from a result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def reached(result: Any, tensors: Sequence[HeldTensor]) -> list[str]:
 
     Args:
         result: of a forward pass, in any nesting.
-        tensors: that were computed before it; what they were computed from is not looked at.
+        tensors: computed before it; the tensors that they depend on are not visited.
     """
     names = {each.tensor.grad_fn: each.name for each in tensors}
     found: dict[str, None] = {}

@@ -1,8 +1,8 @@
 """A snapshot of the Python state of a module, to find what has changed since.
 
 Attributes of all submodules, and what lists, dicts and objects among them hold; variables of
-closures, of Python modules and of classes that the user's functions read. Each container is kept
-with a shallow copy; what it holds is kept by itself.
+closures, of Python modules and of classes that the user's functions read. Each container is stored
+with a shallow copy; its items are stored separately.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from workbench.export.effects.user_functions import (
 _PLAIN = (bool, int, float, complex, str, bytes, torch.dtype, torch.device)
 
 _MOST = 50_000
-"""Containers that are looked into; a forward pass keeps its state nearer than that."""
+"""Most containers that are visited; state of a forward pass is expected among them."""
 
 _REGISTRIES = {"_parameters": "parameter", "_buffers": "buffer"}
 
 
 RECURRENT_CACHES = frozenset({"_flat_weights", "_flat_weight_refs"})
-"""Where torch's recurrent layers keep their weights a second time."""
+"""Attributes in which torch's recurrent layers store their weights a second time."""
 
 
 class HeldTensor(NamedTuple):
-    """A tensor that is held somewhere."""
+    """A tensor with its owner."""
 
     kind: str
     """Kind of its owner: "parameter", "buffer", "argument" or "state"."""
@@ -47,14 +47,14 @@ class HeldTensor(NamedTuple):
 class _Container(NamedTuple):
     kind: str
     name: Callable[[Any], str]
-    """Of what lies under a key."""
+    """Name of the value of a key."""
     read: Callable[[], Mapping[Any, Any]]
     write: Callable[[Mapping[Any, Any]], None]
     before: Mapping[Any, Any]
 
 
 class Change(NamedTuple):
-    """Something that is not what it was."""
+    """A value that has changed."""
 
     kind: str
     """As in `HeldTensor`."""
@@ -111,13 +111,14 @@ class HeldState:
         return [each for each in self.tensors if each.kind == "state" and each.tensor.grad_fn]
 
     def restore(self) -> None:
-        """Put everything back that was replaced, added or taken away."""
+        """Restore everything that was replaced, added or removed."""
         for each in self._containers:
             if any(True for _ in _different(each.before, each.read())):
                 each.write(each.before)
 
     def _module(self, module: nn.Module, path: str, holder: str = "") -> None:
-        """Keep what `module` holds; one that is no submodule has the name of its `holder`."""
+        """Record the state of `module`; one that is not a submodule has the name of its
+        `holder`."""
         if id(module) in self._seen:
             return
         self._seen.add(id(module))
@@ -252,7 +253,7 @@ class HeldState:
 
 
 def derived_tensors(module: nn.Module) -> frozenset[str]:
-    """Attributes that weight normalization, pruning and their like compute before each call."""
+    """Attributes that weight normalization, pruning and similar hooks compute before each call."""
     hooks = module._forward_pre_hooks.values()
     named = [getattr(hook, "name", None) or getattr(hook, "_tensor_name", None) for hook in hooks]
     return frozenset(name for name in named if isinstance(name, str))

@@ -17,7 +17,7 @@ class Effects(NamedTuple):
     """State changed by a forward pass, except for running statistics of normalization layers."""
 
     arguments: bool
-    """Whether it wrote into an argument, or gave it another shape, or changed a list of them."""
+    """Whether it wrote into an argument, changed its shape, or changed a list of arguments."""
     overwritten: bool
     """Whether it wrote into an argument."""
     parameters: tuple[str, ...]
@@ -27,23 +27,23 @@ class Effects(NamedTuple):
     replaced: tuple[str, ...]
     """Names of the buffers that are other tensors now, or of another shape."""
     state: tuple[str, ...]
-    """All else, each as a phrase: "its attribute 'calls'"."""
+    """Other changes, each as a phrase: "its attribute 'calls'"."""
     unregistered: tuple[str, ...]
-    """Tensors that it holds and that get a gradient, but are not its parameters."""
+    """Tensors of the module that get a gradient but are not its parameters."""
 
 
 class Observation:
-    """A block within which one forward pass of a module is run in PyTorch."""
+    """Context in which one forward pass of a module is run in PyTorch."""
 
     effects: Effects
     """Known after the block."""
 
     def __init__(self, module: nn.Module, arguments: Any) -> None:
-        """Note what there is before.
+        """Record the state before the block.
 
         Args:
-            module: what will be run.
-            arguments: that it will be given, in any nesting.
+            module: module that will be run.
+            arguments: its arguments, in any nesting.
         """
         self._held = HeldState(module, arguments)
         self._tensors = self._held.tensors

@@ -1,7 +1,7 @@
 """Whether a module computes a batch of one row as it does larger batches.
 
-`x.squeeze()` and `if len(x) == 1` do something else there, of which a graph that was exported with
-a larger batch knows nothing.
+`x.squeeze()` and `if len(x) == 1` behave differently there, which a graph exported with a larger
+batch does not reproduce.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves
 from workbench.export.effects.written_tensors import storage_key
 
 _ROWS = 3
-"""The batch that a batch of one is compared with: few small numbers are a multiple of it."""
+"""Size of the batch that a batch of one is compared with: few small numbers are multiples of it."""
 
 _LAYOUT = frozenset(
     {
@@ -25,10 +25,10 @@ _LAYOUT = frozenset(
         *("detach", "expand", "permute", "reshape", "t", "transpose", "view"),
     }
 )
-"""Operations that come and go with how tensors lie in memory; what they give shows in the next."""
+"""Operations that depend on memory layout; their results appear in the next operations."""
 
 _Noted = tuple[str, tuple[Any, ...], tuple[int, ...]]
-"""An operation, the numbers and parameters that it was given, and the ranks of its results."""
+"""An operation, its numbers and parameters, and the ranks of its results."""
 
 
 class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -69,7 +69,7 @@ def is_single_row_equivalent(
     """Whether `run` does the same operations with one row as with several.
 
     Args:
-        run: calls a module with these tensors in their places; leaves nothing behind.
+        run: calls a module with these tensors; has no side effects.
         tensors: of a call.
         batches: places of the tensors whose first axis is the batch.
         held: parameters and buffers of the module.
@@ -84,7 +84,7 @@ def is_single_row_equivalent(
             try:
                 run(sized)
             except Exception:
-                # Batch normalization refuses one row: so it does when it comes.
+                # Batch normalization refuses one row, also in the call itself.
                 return False
         noted.append(operations.noted)
     one, several = noted
@@ -106,7 +106,7 @@ def _alike(one: _Noted, several: _Noted) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two arguments are one, or follow the number of rows."""
+    """Whether two arguments are equal, or equal the number of rows."""
     if type(one) is not type(other):
         return False
     if type(one) in (int, float):

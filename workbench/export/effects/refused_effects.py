@@ -1,4 +1,4 @@
-"""Rejects side effects of a forward pass where there is no PyTorch to run it."""
+"""Rejects side effects of a forward pass where PyTorch cannot run it instead."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import onnx
 
 _ANY = 2**62
-"""A size that is no bound."""
+"""Upper bound of unlimited sizes."""
 
 _TOLERANCE = 1e-3
 """Largest difference of an output, relative to its largest number, that rounding may explain."""
@@ -62,22 +62,22 @@ class SeenEffects(NamedTuple):
 
 
 def refuse_effects(module: nn.Module, examples: Sequence[np.ndarray]) -> SeenEffects:
-    """Run `module` on `examples`, in PyTorch, and see what that changes.
+    """Run `module` on `examples`, in PyTorch, and determine its side effects.
 
     Args:
-        module: in training mode; unchanged afterwards, but for what it sets up at its first call.
+        module: in training mode; unchanged afterwards, except for lazy initialization.
         examples: one for each argument of its forward, with the batch first.
 
     Raises:
         LostUpdateError: it changes a parameter, replaces a buffer, changes other state in every
-            call, or does something else with one row than with several.
+            call, or behaves differently for one row than for several.
     """
     inputs = [torch.from_numpy(np.array(each)) for each in examples]
     effects = _effects(module, inputs, keeps_state=True)
     if effects is not None and effects.state:
         effects = _effects(module, inputs)
     if effects is None:
-        # The export fails as well, and says where.
+        # The export fails as well, with the line.
         return SeenEffects()
     if effects.parameters:
         raise changed_parameter(effects.parameters[0])
@@ -156,7 +156,7 @@ def _evaluated(module: nn.Module, inputs: Sequence[torch.Tensor], rows: int) -> 
 
 
 def _differs(one: torch.Tensor, several: torch.Tensor) -> bool:
-    """Whether the first rows differ, of results that have one for each row of the batch."""
+    """Whether the first rows differ, for results with one row for each of the batch."""
     if one.dim() == 0 or one.shape[0] != 1 or one.shape[1:] != several.shape[1:]:
         return False
     a, b = one[0].double(), several[0].double()

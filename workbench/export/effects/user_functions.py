@@ -13,17 +13,17 @@ from torch import nn
 _KNOWN = frozenset(
     {"torch", "numpy", "onnx", "onnxruntime", "onnxscript", "transformers", "workbench"}
 )
-"""Packages whose functions and objects are not looked into: they keep no state that counts."""
+"""Packages whose functions and objects are not inspected: they have no relevant state."""
 
 
 def is_users(value: Any) -> bool:
-    """Whether a function or class comes neither with Python nor with a package that is known."""
+    """Whether a function or class is neither of Python nor of a known package."""
     package = str(getattr(value, "__module__", None) or "").partition(".")[0]
     return package not in _KNOWN and package not in sys.stdlib_module_names and package != ""
 
 
 def is_looked_into(value: Any) -> bool:
-    """Whether an object is what its attributes are: one of a user's class, or a configuration."""
+    """Whether an object's attributes are inspected: one of a user's class, or a configuration."""
     kind = type(value)
     ours = is_users(kind) or kind is SimpleNamespace or kind.__module__.startswith("transformers.")
     return ours and hasattr(value, "__dict__")
@@ -54,7 +54,7 @@ class UserFunctions:
 
     @property
     def reads_any(self) -> bool:
-        """Whether an attribute may be read whose name is nowhere written."""
+        """Whether attributes may be read by computed names."""
         return not self.names.isdisjoint({"getattr", "vars", "__dict__", "__getattr__"})
 
     def _follow(self, names: list[str]) -> None:
@@ -83,7 +83,7 @@ def _functions(value: Any) -> Iterator[FunctionType]:
 
 
 def names_read(code: CodeType) -> Iterator[str]:
-    """Names that a function, or one within it, looks up elsewhere than among its own variables."""
+    """Names that a function, or one within it, looks up outside of its local variables."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -11,10 +11,10 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 
 class WrittenTensors(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """While it is active, keeps the bytes of what is written for the first time.
+    """While active, saves the bytes of tensors before their first write.
 
     Autograd counts changes through `x`, `x.detach()` and views of them, but none through `x.data`;
-    below it all of them are operations that write into one storage. Running statistics of
+    at dispatch level all of them write into one storage. Running statistics of
     normalizations are written silently, so those are not seen.
     """
 
@@ -44,11 +44,11 @@ class WrittenTensors(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return func(*args, **named)
 
     def wrote(self, tensor: torch.Tensor) -> bool:
-        """Whether something was written where `tensor` lies."""
+        """Whether the memory of `tensor` was written to."""
         return storage_key(tensor) in self._before
 
     def reshaped(self, tensor: torch.Tensor) -> bool:
-        """Whether `tensor` itself was given a shape in place, be it the one that it had."""
+        """Whether the shape of `tensor` itself was set in place, even to the same shape."""
         return id(tensor) in self._reshaped
 
     def restore(self) -> None:
@@ -68,7 +68,7 @@ class WrittenTensors(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def storage_key(tensor: torch.Tensor) -> int:
-    """The same number for tensors that lie in one piece of memory."""
+    """An id of the storage: equal for tensors that share memory."""
     try:
         return int(tensor.untyped_storage()._cdata)
     except (NotImplementedError, RuntimeError):  # sparse and the like
@@ -77,7 +77,7 @@ def storage_key(tensor: torch.Tensor) -> int:
 
 @cache
 def _written(func: Callable[..., Any]) -> tuple[tuple[int, str], ...]:
-    """Place and name of each argument that an operation writes, not only gives another shape."""
+    """Place and name of each argument whose values an operation writes, not only its shape."""
     if torch.Tag.inplace_view in func.tags:  # type: ignore[attr-defined]
         return ()
     return tuple(_writing(func._schema.arguments))  # type: ignore[attr-defined]

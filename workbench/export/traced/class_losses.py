@@ -1,7 +1,7 @@
-"""Losses whose target is a class, of what every exporter knows.
+"""Losses whose target is a class, in operators that every exporter supports.
 
-The exporter of torch writes them as one node that knows no smoothing and no probabilities, and
-whose gradient ONNX Runtime does not build.
+The exporter of torch writes them as one node without smoothing and probabilities, and whose
+gradient ONNX Runtime does not build.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def nll_loss(
 
 
 def _uncast(values: Tensor) -> Tensor:
-    """As autocast has it, which computes `nll_loss` in float32."""
+    """In float32, as under autocast, which computes `nll_loss` in float32."""
     import torch
 
     return values.float() if torch.is_autocast_enabled("cpu") else values

@@ -1,4 +1,4 @@
-"""`functional.embedding_bag` as lookups and reductions, which the exporters write and which train.
+"""`functional.embedding_bag` as lookups and reductions, which can be exported and trained.
 
 The exporters' own form is a loop over the bags, through which no gradient passes.
 """

@@ -1,4 +1,4 @@
-"""`functional.instance_norm` with running statistics, as the exporters do not write it."""
+"""`functional.instance_norm` with running statistics, which the exporters do not support."""
 
 from __future__ import annotations
 

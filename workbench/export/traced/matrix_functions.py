@@ -1,4 +1,4 @@
-"""Functions of whole matrices as products, which the exporters write and which train."""
+"""Matrix functions as products, which can be exported and trained."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from torch import Tensor
 
 _HALVINGS = 6
 _TERMS = 12
-"""So many halvings and terms of the series serve matrices with a norm up to 100."""
+"""Number of halvings and of terms of the series, for matrices with a norm up to 100."""
 
 
 def _matrix_exp(input: Tensor) -> Tensor:  # noqa: A002
     """The exponential of square matrices, (..., n, n), by its series and squaring.
 
-    What is squared is the exponential less the identity, whose digits would be lost beside it.
+    The exponential minus the identity is squared, to avoid loss of precision.
     """
     small = input * 2.0**-_HALVINGS
     made = small / _TERMS
@@ -30,8 +30,8 @@ def _matrix_exp(input: Tensor) -> Tensor:  # noqa: A002
 def _householder_product(input: Tensor, tau: Tensor) -> Tensor:  # noqa: A002
     """The first k columns of the product of k reflections, for (..., n, k) and (..., k).
 
-    It is I - V T V' with an upper triangular T, which is made of those of both halves of the
-    reflections, all pairs of halves at once.
+    It is I - V T V' with an upper triangular T, computed recursively from those of both halves
+    of the reflections, all pairs at once.
     """
     count, reflections = input.shape[-2:]
     rows = torch.arange(count, device=input.device).unsqueeze(1)
@@ -64,4 +64,4 @@ MATRIX_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.linalg.householder_product: _householder_product,
     torch.orgqr: _householder_product,
 }
-"""By the function of torch: what is traced in its place."""
+"""Function of torch -> its replacement in the trace."""

@@ -1,7 +1,7 @@
 """The LSTM with a projection of its states, step by step, since ONNX's has none.
 
-The exporters write it as one node, and forget the projection. With one, every step is traced by
-itself, for which the length must be fixed.
+The exporters write it as one node without the projection. Here every step is traced separately,
+for which the length must be fixed.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from torch.nn import functional
 from workbench.export.traced.stop_gradient import stop_gradient
 
 _SATURATION = -1.7580993408473766
-"""Where SELU ends on the left, the value that AlphaDropout puts in place of what it drops."""
+"""Lower limit of SELU, by which AlphaDropout replaces dropped values."""
 
 
 def _gumbel_softmax(
@@ -107,4 +107,4 @@ RANDOM_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     functional.alpha_dropout: _alpha_dropout,
     functional.feature_alpha_dropout: _feature_alpha_dropout,
 }
-"""By the function of torch: what is traced in its place."""
+"""Function of torch -> its replacement in the trace."""

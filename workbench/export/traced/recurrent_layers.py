@@ -1,6 +1,6 @@
-"""Recurrent layers as one operator for each layer and direction, whatever the length.
+"""Recurrent layers as one operator for each layer and direction, for any length.
 
-torch.export takes the layers of `nn.LSTM`, `nn.GRU` and `nn.RNN` apart step by step to learn the
+torch.export decomposes the layers of `nn.LSTM`, `nn.GRU` and `nn.RNN` step by step to infer the
 shapes of their results, which fixes the length of the sequence. The operators here declare those
 shapes, and `recurrent_translations` writes each as one node.
 """
@@ -126,4 +126,4 @@ def _stacked(
 RECURRENT_LAYERS: dict[Callable[..., Any], Callable[..., Any]] = {
     operator: partial(_layers, kind) for kind, operator in _OPERATORS.items()
 }
-"""By the function of torch: what is traced in its place."""
+"""Function of torch -> its replacement in the trace."""

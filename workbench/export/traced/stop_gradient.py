@@ -1,4 +1,4 @@
-"""The end of a gradient, as an operator that a trace keeps."""
+"""An operator that stops the gradient, and is preserved in a trace."""
 
 from __future__ import annotations
 

@@ -34,26 +34,26 @@ _DETACHING = {Tensor.detach, torch.detach, _DATA}
 
 
 class TracedFunctions(TorchFunctionMode):
-    """Traces what the exporters would lose, or what would fix the size of the batch.
+    """Traces functions that the exporters would lose, or that would fix the batch size.
 
     - Where PyTorch stops the gradient, by `detach` or in a region without gradients, the trace has
-      a call of `stop_gradient`; the exporters know nothing of gradients.
-    - `Tensor.data` is traced as `detach`, since the tensor would be taken for a constant.
+      a call of `stop_gradient`; the exporters ignore gradients.
+    - `Tensor.data` is traced as `detach`, since the tensor would become a constant.
     - `kron` and `take_along_dim` are traced as their parts. Written in C++, they read
-      sizes as numbers, and torch.export takes such a size for fixed.
+      sizes as numbers, and torch.export treats such a size as fixed.
     - `hstack`, `vstack`, `dstack` and `column_stack` are traced as joins, where the exporter would
       write a loop over tensors.
     - `lstm`, `gru` and `rnn` are traced as one operator a layer and direction, an `lstm` with a
       projection step by step.
     - `instance_norm` updates its running statistics by operations that are traced.
     - `cross_entropy` and `nll_loss` are traced as lookups of log probabilities.
-    - `gumbel_softmax`, whose `detach` lies within, and what else draws, or multiplies matrices, in
-      ways that ONNX has no operator for, is traced as its parts.
-    - `embedding_bag` is traced as lookups and reductions, for it would become a loop.
+    - `gumbel_softmax`, whose `detach` lies within, and other random or matrix functions without an
+      ONNX operator are traced as their parts.
+    - `embedding_bag` is traced as lookups and reductions, since it would become a loop.
 
     Args:
         training: refuse what stops the gradient in the trace alone.
-        lost: takes what is done to a tensor that a graph knows nothing of.
+        lost: list for operations on tensors that a graph cannot represent.
     """
 
     def __init__(self, *, training: bool = False, lost: list[str] | None = None) -> None:
@@ -87,9 +87,9 @@ def _stopped(made: Any) -> Any:
 
 
 def _refuse_unseen_backward() -> None:
-    """Raise an UntrainableError within the forward of an autograd function that is traced as it is.
+    """Raise an UntrainableError within the forward of an autograd function that is not replaced.
 
-    Gradients are turned off there, and its backward, which gives one all the same, is not traced.
+    Gradients are turned off there, and its backward is not traced.
     """
     function = function_applied()
     if function is None:

@@ -1,9 +1,9 @@
-"""Layers of torch that look at the values of tensors, as the exporters can follow them.
+"""Layers of torch that branch on values of tensors, in a form that can be exported.
 
-A graph does the same for every batch, so a layer that decides by values cannot be exported, even
-where both ways lead to the same numbers: `nn.Transformer` compares its mask with a causal one to
+A graph does the same for every batch, so a layer that branches on values cannot be exported, even
+where both branches compute the same: `nn.Transformer` compares its mask with a causal one to
 find a faster kernel, and `nn.AdaptiveLogSoftmaxWithLoss` leaves out the clusters that no target of
-the batch is in. While a module is exported these layers do what is right for any values.
+the batch is in. During an export these layers compute what is correct for any values.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from workbench.export.traced.stop_gradient import stop_gradient
 
 @contextmanager
 def without_value_branches() -> Iterator[None]:
-    """Have the layers of torch decide nothing by values while it lasts."""
+    """Context in which layers of torch do not branch on values."""
     validated = Distribution._validate_args
     kept = [(owner, name, getattr(owner, name)) for owner, name in _REPLACEMENTS]
-    # Distributions look whether their parameters are allowed.
+    # Distributions validate their parameters.
     Distribution.set_default_validate_args(False)
     for (owner, name), made in _REPLACEMENTS.items():
         setattr(owner, name, made)
@@ -51,7 +51,7 @@ def _is_causal(
 def _adaptive_log_softmax(
     self: nn.AdaptiveLogSoftmaxWithLoss, input_: Tensor, target_: Tensor
 ) -> Any:
-    """Every cluster computes for every row; what a row has no use for gets no gradient.
+    """Every cluster is computed for every row; unused results of a row get no gradient.
 
     Args:
         self: the layer.
@@ -81,7 +81,7 @@ _REPLACEMENTS: dict[tuple[Any, str], Callable[..., Any]] = {
     (nn.AdaptiveLogSoftmaxWithLoss, "forward"): _adaptive_log_softmax,
     (nn.AdaptiveLogSoftmaxWithLoss, "predict"): _adaptive_prediction,
 }
-"""By the module or class of torch and the name in it."""
+"""(Module or class of torch, name in it) -> replacement."""
 
 
 def _gaussian_nll_loss(
@@ -92,11 +92,11 @@ def _gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """Without the look for negative variances."""
+    """Without the check for negative variances."""
     spread = var if isinstance(var, Tensor) else torch.full_like(input, var)
     if spread.dim() == input.dim() - 1:
         spread = spread.unsqueeze(-1)
-    # torch raises them to eps behind the gradient's back.
+    # torch clamps them to eps without a gradient.
     spread = stop_gradient(spread.clamp(min=eps) - spread) + spread
     loss: Tensor = 0.5 * (spread.log() + (input - target) ** 2 / spread)
     if full:
@@ -109,4 +109,4 @@ def _gaussian_nll_loss(
 VALUE_BRANCHES: dict[Callable[..., Any], Callable[..., Any]] = {
     functional.gaussian_nll_loss: _gaussian_nll_loss,
 }
-"""By the function of torch: what is traced in its place."""
+"""Function of torch -> its replacement in the trace."""

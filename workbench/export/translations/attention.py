@@ -1,4 +1,5 @@
-"""scaled_dot_product_attention in plain operators, of any rank, rows that see nothing included."""
+"""scaled_dot_product_attention in plain operators, of any rank, including rows with all keys
+masked."""
 
 from __future__ import annotations
 
@@ -43,9 +44,9 @@ def _attention(
         key: (..., keys, width).
         value: (..., keys, value width).
         attn_mask: broadcast to (..., length, keys); true where a key counts, or added.
-        dropout_p: of the weights.
+        dropout_p: dropout probability of the weights.
         is_causal: no query looks at a key after it; without attn_mask.
-        scale: of the scores; 1 / sqrt(width) by default.
+        scale: factor of the scores; 1 / sqrt(width) by default.
         enable_gqa: axis -3 of query is a multiple of that of key and value.
     """
     if scale is None:
@@ -58,7 +59,7 @@ def _attention(
     scores = op.MatMul(scaled, op.Transpose(key, perm=swapped))
     zero, least = _number(0.0, query), _number(query.dtype.min, query)
     if is_causal:
-        # Every query sees the first key: there are no zeros to see to.
+        # Every query sees the first key: no row is empty.
         added = op.Where(_up_to_each(query, key), zero, least)
         weights = op.Softmax(op.Add(scores, added), axis=-1)
     elif attn_mask is None:
@@ -70,7 +71,7 @@ def _attention(
             # A large negative number is seen: a row of these alone is the mean of their values.
             seen = op.GreaterOrEqual(attn_mask, least)
             # Minus infinity less minus infinity is not a number, which no gradient passes, so it
-            # is the least number, below all others. Either hides a score of usual size entirely.
+            # is the lowest finite number. Either masks a score of usual size entirely.
             half = _number(query.dtype.min / 2, query)
             raised = op.Add(attn_mask, op.Where(op.Less(attn_mask, half), op.Neg(half), zero))
             added = op.Where(seen, raised, least)

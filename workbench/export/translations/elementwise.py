@@ -1,4 +1,4 @@
-"""Elementwise functions, written in ONNX so that they and their gradients are PyTorch's.
+"""Elementwise functions in ONNX with the values and gradients of PyTorch.
 
 What torch's exporter writes for them overflows, loses digits, has NaN as a gradient, or leaves
 open which gradient applies at a bound. Each function takes the arguments of the operator.
@@ -73,7 +73,7 @@ def _relu6(self: Value) -> Value:
 
 
 def _clamp(self: Value, min: Any = None, max: Any = None) -> Value:  # noqa: A002
-    """Numbers that are equal to a bound lie within, unlike ties of torch.maximum."""
+    """Numbers equal to a bound are inside, unlike ties of torch.maximum."""
     low, high = _bound(min, self), _bound(max, self)
     if all(bound is None or bound.shape is None or not len(bound.shape) for bound in (low, high)):
         return op.Clip(self, low, high)
@@ -81,7 +81,7 @@ def _clamp(self: Value, min: Any = None, max: Any = None) -> Value:  # noqa: A00
         return op.Where(op.Less(self, low), low, self)
     if low is None:
         return op.Where(op.Greater(self, high), high, self)
-    # Bounds that are equal leave nothing to train, and where they are crossed the upper one wins.
+    # With equal bounds the gradient is zero, and with crossed bounds the upper one applies.
     stopped = op.Clip(high)
     stopped.producer().metadata_props[DETACHED] = "1"
     least = op.Where(op.Less(low, high), low, stopped)
@@ -116,13 +116,13 @@ def _log_sigmoid(self: Value) -> Value:
 
 
 def _expm1(self: Value) -> Value:
-    """2 exp(x / 2) sinh(x / 2), which keeps its digits near zero."""
+    """2 exp(x / 2) sinh(x / 2), which is precise near zero."""
     half = op.Mul(op.Clip(self, _number(_EXPM1_LEAST, self)), _number(0.5, self))
     return op.Mul(op.Mul(op.Exp(half), op.Sinh(half)), _number(2.0, self))
 
 
 def _log1p(self: Value) -> Value:
-    """asinh((x + x / (1 + x)) / 2), which keeps its digits near zero."""
+    """asinh((x + x / (1 + x)) / 2), which is precise near zero."""
     ratio = op.Div(self, op.Add(self, _number(1.0, self)))
     return op.Asinh(op.Mul(op.Add(self, ratio), _number(0.5, self)))
 

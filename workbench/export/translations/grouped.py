@@ -1,4 +1,4 @@
-"""Products in groups of rows, as mixtures of experts have them, and the counts that they need."""
+"""Matrix products by groups of rows, as in mixtures of experts, and the counts they need."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def grouped_translations() -> dict[Any, Callable[..., Any]]:
         torch.ops.aten._grouped_mm.default: _grouped_mm,
         torch.ops.aten.histc.default: _histc,
     }
-    # transformers calls its own while a module is exported; it is there once the library is.
+    # transformers calls its own while a module is exported; it exists once the library is imported.
     if hasattr(torch.ops.transformers, "grouped_mm_fallback"):
         found[torch.ops.transformers.grouped_mm_fallback.default] = _grouped_mm
     return found
@@ -42,7 +42,7 @@ def _grouped_mm(
 ) -> Value:
     """`torch.nn.functional.grouped_mm`, each group's product over its own rows alone.
 
-    Rows after the last group, which PyTorch's result leaves open, count to that group.
+    Rows after the last group, undefined in PyTorch's result, belong to that group.
 
     Args:
         self: (rows, inward), or (groups, rows, inward).

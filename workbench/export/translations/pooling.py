@@ -1,4 +1,5 @@
-"""Pooling, where ONNX or ONNX Runtime divides by another number than PyTorch or has no operator."""
+"""Pooling, where the divisor of ONNX or ONNX Runtime differs from PyTorch's or there is no
+operator."""
 
 from __future__ import annotations
 
@@ -81,8 +82,8 @@ def _means(
 ) -> tuple[Value, np.ndarray]:
     """The means of windows over zeros that are written out, and what each is to be multiplied by.
 
-    A window that reaches beyond the padding counts up to its end in PyTorch, and the whole in ONNX
-    Runtime; ONNX has no divisor of one's own.
+    For a window that reaches beyond the padding, PyTorch counts the entries up to its end, and ONNX
+    Runtime the whole window; ONNX has no custom divisor.
     """
     found = [
         _windows_along(*each, ceil_mode, count_include_pad)
@@ -99,7 +100,7 @@ def _means(
     return means, ratios
 
 
-class _Windows(NamedTuple):
+class _PooledWindows(NamedTuple):
     """The windows of a pooling along one axis."""
 
     width: int
@@ -107,25 +108,25 @@ class _Windows(NamedTuple):
     end: int
     """Zeros to write out after the axis."""
     counts: np.ndarray
-    """Of how many entries each window is the mean."""
+    """Number of entries of each window's mean."""
 
 
 def _windows_along(
     size: int, width: int, step: int, pad: int, ceil_mode: bool, count_include_pad: bool
-) -> _Windows:
+) -> _PooledWindows:
     rest = size + 2 * pad - width
     outputs = (-(-rest // step) if ceil_mode else rest // step) + 1
     if (outputs - 1) * step >= size + pad:
-        outputs -= 1  # no window begins behind the padding
+        outputs -= 1  # no window begins after the padding
     if width > size + 2 * pad:
-        # People pool to one pixel so, by a window far wider than the image.
+        # Used to pool to one pixel, by a window far larger than the image.
         width = step = size + 2 * pad
     starts = np.arange(outputs) * step - pad
     if count_include_pad:
         counts = np.minimum(starts + width, size + pad) - starts
     else:
         counts = np.minimum(starts + width, size) - np.maximum(starts, 0)
-    return _Windows(width, step, max(0, (outputs - 1) * step + width - size - pad), counts)
+    return _PooledWindows(width, step, max(0, (outputs - 1) * step + width - size - pad), counts)
 
 
 def _adaptive_max_pool(self: Value, output_size: Sequence[int]) -> tuple[Value, Value]:
@@ -175,7 +176,7 @@ def _places(size: int, output: int) -> Value:
 
 
 def _numbers(sizes: Sequence[int], outputs: Sequence[int]) -> np.ndarray:
-    """Of each place in each window, its number in the flattened input: (*outputs, places)."""
+    """Index in the flattened input of each place in each window: (*outputs, places)."""
     axes = [_windows(size, output) for size, output in zip(sizes, outputs, strict=True)]
     found = np.zeros([*outputs, math.prod(axis.shape[1] for axis in axes)], np.int64)
     for window in itertools.product(*map(range, outputs)):

@@ -15,7 +15,7 @@ Value = Any
 """A tensor as passed by torch's exporter; it has a shape and a dtype."""
 
 _GATES = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (0,)}
-"""Which of PyTorch's gates stands at each place in ONNX."""
+"""Index of PyTorch's gate at each place in ONNX."""
 
 
 def recurrent_translations() -> dict[Any, Callable[..., Any]]:

@@ -1,4 +1,4 @@
-"""Operators of PyTorch that torch's exporter does not write in ONNX, or not as they train.
+"""Operators of PyTorch that torch's exporter does not support, or not in a trainable form.
 
 Each function takes the arguments of the operator and returns its results.
 """
@@ -60,14 +60,14 @@ def translations() -> dict[Any, Callable[..., Any]]:
 
 
 def _stop_gradient(x: Value) -> Value:
-    """A node that changes nothing and that no optimizer of ours takes for an Identity."""
+    """An identity node that the graph optimizers do not remove."""
     made = op.Clip(x)
     made.producer().metadata_props[DETACHED] = "1"
     return made
 
 
 def _bernoulli(self: Value) -> Value:
-    """Where a uniform draw is less. ONNX Runtime takes its own Bernoulli the other way round."""
+    """1 where a uniform draw is less. ONNX Runtime's Bernoulli has the opposite comparison."""
     made = op.Cast(op.Less(op.RandomUniformLike(self), self), to=self.dtype)
     made.producer().metadata_props[DRAWN] = "1"
     return made
@@ -80,7 +80,7 @@ def _bernoulli_of(self: Value, p: float = 0.5) -> Value:
 
 
 def _squeeze(self: Value, dim: int | Sequence[int]) -> Value:
-    """Only axes of one element go, where ONNX's Squeeze fails for any other."""
+    """Removes only axes of one element; ONNX's Squeeze fails for others."""
     axes = [dim] if isinstance(dim, int) else list(dim)
     alone = [axis for axis in axes if len(self.shape) and self.shape[axis] == 1]
     return op.Squeeze(self, alone) if alone else op.Identity(self)
@@ -112,7 +112,7 @@ def _min(self: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
 
 
 def _taken(self: Value, index: Value, dim: int, keepdim: bool) -> tuple[Value, Value]:
-    """The elements at `index`, to which alone the gradient goes, unlike that of ReduceMax."""
+    """The elements at `index`, which alone get a gradient, unlike in ReduceMax."""
     value = op.GatherElements(self, index, axis=dim)
     if keepdim or not self.shape.rank():
         return value, index
@@ -130,7 +130,7 @@ def _median(self: Value, dim: int = -1, keepdim: bool = False) -> tuple[Value, V
 def _median_of_all(self: Value) -> Value:
     flat = op.Reshape(self, [-1])
     value, _ = _kth_smallest(flat, _half(op.Shape(flat)), 0, keepdim=True)
-    # The gradient is shared out among the elements that are equal to the median.
+    # The gradient is divided among the elements that are equal to the median.
     return op.ReduceMax(
         op.Where(op.Equal(flat, value), flat, _number(float("-inf"), self)), keepdims=0
     )
@@ -202,7 +202,7 @@ def _scatter_reduce(
 ) -> Value:
     data = self
     if not include_self:
-        # What is written to begins at the neutral element of the reduction.
+        # The data begins at the neutral element of the reduction.
         neutral = op.Expand(_number(_NEUTRAL[reduce], self), op.Shape(index))
         data = _scattered(self, dim, index, neutral, "none")
     if reduce != "mean":

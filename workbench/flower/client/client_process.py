@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from workbench.data import load_saved_dataset
 from workbench.errors import WorkbenchError
 from workbench.flower.client.client_training import ClientReply, ClientTraining
 from workbench.flower.client.frames import Frame, read_frame, write_frame
+from workbench.flower.client.withheld_errors import load_rows
 from workbench.run_folder.run_folder import RunFolder
 from workbench.settings.config import read_config
 from workbench.settings.federation import FederationOptions
@@ -72,7 +72,7 @@ class Clients:
 
                 self._app = SimulatedApp(self._training, self._options, self._config.seed)
             return self._app.answer(path, frame)  # type: ignore[no-any-return]
-        data = load_saved_dataset(path)
+        data = load_rows(path)
         if facts["task"] == "evaluate":
             return self._training.evaluate(data, frame.arrays)
         return self._training.train(

@@ -17,6 +17,7 @@ from workbench.data import Dataset, Split
 from workbench.data.target_specs import target_specs
 from workbench.engines.base import EngineSetup
 from workbench.engines.ondevice import OnDeviceEngine
+from workbench.flower.client.withheld_errors import withheld_errors
 from workbench.settings.config import TrainingConfig
 from workbench.settings.federation import FederationOptions
 from workbench.settings.learning_rate import learning_rate_at
@@ -65,7 +66,7 @@ class ClientTraining:
             proximal_mu: of FedProx.
 
         Raises:
-            EngineError: the weights do not fit the model.
+            EngineError: the weights do not fit the model, or training fails; see `withheld_errors`.
         """
         started = time.perf_counter()
         config, options = self._config, self._options
@@ -79,14 +80,16 @@ class ClientTraining:
             engine.set_learning_rate(rate)
             proximal = _Proximal(engine, weights, rate, proximal_mu)
             losses: list[float] = []
-            for epoch in range(options.local_epochs):
-                passed = (round_number - 1) * options.local_epochs + epoch
-                batches = data.train.batches(batch_size, config.seed + client, passed + 1)
-                for batch in batches:
-                    if options.local_steps is not None and len(losses) == options.local_steps:
-                        break
-                    losses.append(engine.train_step(batch))
-                    proximal.step()
+            passes = (round_number - 1) * options.local_epochs
+            with withheld_errors("trained"):
+                for epoch in range(options.local_epochs):
+                    for batch in data.train.batches(
+                        batch_size, config.seed + client, passes + epoch + 1
+                    ):
+                        if options.local_steps is not None and len(losses) == options.local_steps:
+                            break
+                        losses.append(engine.train_step(batch))
+                        proximal.step()
             trained = engine.weights()
         finally:
             engine.close()
@@ -100,7 +103,7 @@ class ClientTraining:
         """Evaluate the global weights; without test rows the answer has 0 `rows`.
 
         Raises:
-            EngineError: the weights do not fit the model.
+            EngineError: the weights do not fit the model, or evaluation fails.
         """
         started = time.perf_counter()
         test: Split | None = data.test
@@ -109,7 +112,8 @@ class ClientTraining:
         engine = self._engine(data, min(self._config.batch_size, len(data.train)))
         try:
             engine.load_weights(dict(weights))
-            found = evaluate(engine, test, self._config, lambda: False)
+            with withheld_errors("evaluated"):
+                found = evaluate(engine, test, self._config, lambda: False)
         finally:
             engine.close()
         assert found is not None

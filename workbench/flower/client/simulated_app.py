@@ -12,12 +12,12 @@ from flwr.common.serde import recorddict_from_proto, recorddict_to_proto
 from flwr.proto.recorddict_pb2 import RecordDict as RecordDictProto
 from flwr.supercore.task_identity import TaskIdentity
 
-from workbench.data import load_saved_dataset
 from workbench.errors import EngineError, RunFolderError
 from workbench.files.output_file import replacing_file
 from workbench.flower.client.client_app import Client, make_client_app
 from workbench.flower.client.client_training import ClientReply, ClientTraining
 from workbench.flower.client.frames import Frame
+from workbench.flower.client.withheld_errors import load_rows
 from workbench.settings.federation import FederationOptions
 
 CONTENT = "content"
@@ -42,7 +42,7 @@ class SimulatedApp:
     def _client_of(self, _: Context, config: dict[str, Any]) -> Client:
         # Flower draws noise by numpy's generator: a simulated run repeats.
         np.random.seed([self._seed, self._client, int(config["round"])])
-        return Client(self._client, load_saved_dataset(self._path), self._training)
+        return Client(self._client, load_rows(self._path), self._training)
 
     def answer(self, path: Path, frame: Frame) -> ClientReply:
         """Answer a message.

@@ -13,8 +13,8 @@ from workbench.settings.federation import FederationOptions
 class SimulatedDevices:
     """The device of each client, drawn by the seed.
 
-    No client waits: its time on this machine is multiplied. Its memory is the peak resident set of
-    the process that it ran in.
+    No client waits: its time on this machine is multiplied, and recorded beside it. Its memory is
+    the peak resident set of the process that it ran in.
     """
 
     def __init__(self, options: FederationOptions, seed: int) -> None:
@@ -25,10 +25,14 @@ class SimulatedDevices:
         drawn = rng.integers(0, max(1, len(options.devices)), options.clients)
         self._devices = [options.devices[index] for index in drawn] if options.devices else []
 
+    def seconds(self, client: int, facts: Mapping[str, Any]) -> float:
+        """How long the device would have taken for what took `facts["seconds"]` here."""
+        return float(facts["seconds"] * self._slowness[client])
+
     def problem(self, client: int, facts: Mapping[str, Any]) -> str:
         """Why the device would not have answered, as a sentence; else empty."""
         slowness = float(self._slowness[client])
-        seconds = facts["seconds"] * slowness
+        seconds = self.seconds(client, facts)
         if seconds > self._timeout_s:
             return (
                 f"it would not answer within {self._timeout_s:g} s: its device is {slowness:.1f} "

@@ -107,7 +107,7 @@ class ClientPool:
             except queue.Empty:
                 return
             if late.is_set():
-                replies.put(Answered(task, {}, {}, _late(timeout_s), 0, 0))
+                replies.put(_late(task, timeout_s, 0))
                 continue
             replies.put(self._ask(place, task, late, timeout_s))
 
@@ -123,8 +123,9 @@ class ClientPool:
             frame: Frame = read_frame(process.stdout)
         except (OSError, EOFError):
             status = process.wait()
-            ended = _late(timeout_s) if late.is_set() else f"its process {_ended(status)}."
-            return Answered(task, {}, {}, ended, sent_bytes, 0)
+            if late.is_set():
+                return _late(task, timeout_s, sent_bytes)
+            return Answered(task, {}, {}, f"its process {_ended(status)}.", sent_bytes, 0)
         error = str(frame.facts.get("error", ""))
         return Answered(task, frame.facts, frame.arrays, error, sent_bytes, frame.size_bytes)
 
@@ -160,8 +161,9 @@ class ClientPool:
                 process.wait()
 
 
-def _late(timeout_s: float) -> str:
-    return f"it did not answer within {timeout_s:g} s."
+def _late(task: ClientTask, timeout_s: float, sent_bytes: int) -> Answered:
+    error = f"it did not answer within {timeout_s:g} s."
+    return Answered(task, {"seconds": timeout_s}, {}, error, sent_bytes, 0)
 
 
 def _ended(status: int) -> str:

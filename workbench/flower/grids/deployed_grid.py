@@ -137,6 +137,10 @@ class DeployedGrid(ClientGrid):
         }
 
     @override
+    def device_seconds(self, reply: Reply) -> float | None:
+        return None
+
+    @override
     def device_problem(self, reply: Reply) -> str:
         return ""
 

@@ -184,9 +184,12 @@ class ClientGrid(Grid):
         if not training and not reply.error and reply.facts.get("rows") == 0:
             return ""
         problem = reply.error or unfit(expected, reply.facts, reply.arrays, training=training)
+        seconds = self.device_seconds(reply)
+        if seconds is not None:
+            self.record.wait(min(seconds, self.options.round_timeout_s), training)
         if training and not problem:
             problem = self.device_problem(reply) or self._unclippable(reply, expected)
-        self.record.add(reply.client, reply.facts, training, problem)
+        self.record.add(reply.client, reply.facts, training, problem, seconds)
         self.record.count_bytes(reply.sent_bytes, reply.received_bytes)
         return problem
 
@@ -208,6 +211,11 @@ class ClientGrid(Grid):
         if private and all(np.array_equal(reply.arrays[name], expected[name]) for name in expected):
             return "its update is zero, which has no norm to clip."
         return ""
+
+    @abstractmethod
+    def device_seconds(self, reply: Reply) -> float | None:
+        """How long the client's simulated device would have taken; None for a real one, and where
+        nothing is known."""
 
     @abstractmethod
     def device_problem(self, reply: Reply) -> str:

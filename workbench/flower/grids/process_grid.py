@@ -126,6 +126,11 @@ class ProcessGrid(ClientGrid):
         return ClientTask(client, facts, {CONTENT: packed(message.content)})
 
     @override
+    def device_seconds(self, reply: Reply) -> float | None:
+        measured = "seconds" in reply.facts
+        return self._devices.seconds(reply.client, reply.facts) if measured else None
+
+    @override
     def device_problem(self, reply: Reply) -> str:
         return self._devices.problem(reply.client, reply.facts)
 

@@ -89,8 +89,6 @@ def train_federated(
         )
     )
     events.write("phase", text="loading Flower")
-    # Said before Flower is imported: it reports nothing to its makers.
-    os.environ["FLWR_TELEMETRY_ENABLED"] = "0"
     from workbench.flower.server.federated_training import FederatedTraining
 
     events.write("built", rss_before_bytes=rss_before_bytes)

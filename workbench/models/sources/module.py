@@ -34,8 +34,8 @@ class ModuleSource(Source):
         """A source.
 
         Args:
-            specs: what is known of the module before it is built.
-            examples: inputs that it accepts, one array an input, a batch of at least 2.
+            specs: of the module, known before it is built.
+            examples: inputs that it accepts, one array per input, a batch of at least 2.
         """
         self._specs = specs
         self._examples = examples

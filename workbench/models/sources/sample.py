@@ -38,7 +38,7 @@ class SampleSource(FactorySource):
 
         Args:
             name: of the sample.
-            seed: at which torch's CPU generator stands when its factory is called.
+            seed: of torch's CPU generator when its factory is called.
             specs: of the module that it builds.
 
         Raises:
@@ -73,8 +73,8 @@ def sample_module(name: Any) -> str:
     Nothing is imported for that.
 
     Raises:
-        ModelError: there is none in the package that was installed with this one. What else Python
-            finds under that package's name does not count.
+        ModelError: there is none in the package that was installed with this one. Other packages
+            of that name are ignored.
     """
     named = isinstance(name, str) and SAMPLE_NAME.fullmatch(name)
     folder = name.replace("-", "_") if named else ""

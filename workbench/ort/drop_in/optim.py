@@ -1,6 +1,7 @@
 """The optimizers of onnxruntime-training for PyTorch, which need CUDA.
 
-Their Python is reached without the package's front end, which does not import on current torch.
+Their Python modules are loaded without the package's front end, which cannot be imported with
+current torch.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _BUILD = f"python -m {_EXTENSIONS}.install"
 
 
 class FusedAdam:
-    """Makes the package's `FusedAdam`, an Adam that updates all parameters in a few kernels.
+    """Creates the package's `FusedAdam`, an Adam that updates all parameters in a few kernels.
 
     Where it cannot run, `torch.optim.AdamW(parameters, fused=True)` does the same.
     """
@@ -36,13 +37,13 @@ class FusedAdam:
         """
         _require_cuda("FusedAdam")
         made = package_module("fused_adam").FusedAdam
-        # It imports its kernels when it is made.
+        # It imports its kernels when it is created.
         with _bare(*_KERNEL_PACKAGES):
             return made(params, *args, **kwargs)
 
 
 def FP16_Optimizer(optimizer: Any, **kwargs: Any) -> Any:  # noqa: N802 -- the package's name
-    """`optimizer` of Apex, DeepSpeed or Megatron-LM, made faster by the package, in place.
+    """`optimizer` of Apex, DeepSpeed or Megatron-LM, accelerated by the package, in place.
 
     Raises:
         EngineError: there is no CUDA, or the package's kernels are not built.
@@ -60,7 +61,7 @@ def __getattr__(name: str) -> Any:
 
 
 def package_module(name: str) -> ModuleType:
-    """The module `onnxruntime.training.optim.<name>`, without the packages that it lies in.
+    """The module `onnxruntime.training.optim.<name>`, without importing its parent packages.
 
     Raises:
         EngineError: the installed onnxruntime has none, or it does not import.
@@ -95,7 +96,7 @@ def _require_cuda(name: str) -> None:
 
 @contextmanager
 def _bare(*names: str) -> Iterator[None]:
-    """Let modules of these packages be imported, and not the packages themselves."""
+    """Context in which modules of these packages are imported without the packages themselves."""
     root = Path(str(native().__file__)).parents[2]
     made = {}
     for name in names:

@@ -5,8 +5,8 @@
 
     from onnxruntime.training.ortmodule import ORTModule    # as ever, from here on
 
-The package's front end does not import on current torch. `install` puts modules of the same names
-in its place that hold the workbench's ORTModule, its options under the package's names, and the
+The package's front end cannot be imported with current torch. `install` puts modules of the same
+names in its place with the workbench's ORTModule, its options under the package's names, and the
 package's optimizers. `onnxruntime.training.api`, `.artifacts` and the rest are the package's own.
 """
 
@@ -33,10 +33,10 @@ class _LazyPackage(ModuleType):
     """A package whose names are loaded at their first use."""
 
     def __init__(self, name: str, homes: Mapping[str, str], others: Callable[[str], Any]) -> None:
-        """Make it.
+        """Create the package.
 
         Args:
-            name: dotted; submodules that it does not name are the package's own.
+            name: dotted name; other submodules are the package's own.
             homes: the module that each of its names is in.
             others: finds any other name, or raises an AttributeError.
         """
@@ -59,12 +59,11 @@ class _LazyPackage(ModuleType):
 
 
 def install() -> None:
-    """Have `onnxruntime.training` give the workbench's ORTModule in this process.
+    """Make `onnxruntime.training` provide the workbench's ORTModule in this process.
 
     To be called before the script imports ORTModule; `onnxruntime` itself may have been imported
-    before. Calling it again changes nothing. Nothing of torch is changed: where `onnxruntime` was
-    imported before, whose front end then has replaced `torch.utils.checkpoint.checkpoint`, that is
-    given back.
+    before. Calling it again has no effect. torch is not changed: if `onnxruntime` was imported
+    before, whose front end has replaced `torch.utils.checkpoint.checkpoint`, that is restored.
 
     Raises:
         EngineError: no training build of onnxruntime is installed.
@@ -81,7 +80,7 @@ def install() -> None:
         )
         _place(training)
     else:
-        # Whatever holds on to the package that is there finds the same in it.
+        # Existing references to the package see the same contents.
         training.ORTModule = import_module(_OF_ORTMODULE).ORTModule  # type: ignore[attr-defined]
     ortmodule = dict.fromkeys(("ORTModule", "DebugOptions", "LogLevel"), _OF_ORTMODULE)
     optim = dict.fromkeys(("FusedAdam", "FP16_Optimizer", "AdamWMode"), _OF_OPTIM)
@@ -90,7 +89,7 @@ def install() -> None:
 
 
 def _place(package: ModuleType) -> None:
-    """Let `import` find `package`, and its parent hold it."""
+    """Register `package` for `import`, and in its parent."""
     name = package.__name__
     if isinstance(sys.modules.get(name), _LazyPackage):
         return

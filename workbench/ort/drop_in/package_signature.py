@@ -1,4 +1,4 @@
-"""ORTModule with the signature that onnxruntime-training gives it, and its options' names."""
+"""ORTModule with the signature and the option names of onnxruntime-training."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workbench.settings.ortmodule_options import ORTModuleOptions, make_options
 
 
 class LogLevel(IntEnum):
-    """How much is written, as onnxruntime-training names it."""
+    """Log levels, with the names of onnxruntime-training."""
 
     VERBOSE = 0
     DEVINFO = 1
@@ -39,7 +39,7 @@ class DebugOptions:
         log_level: as given.
         save_onnx: as given.
         onnx_prefix: as given.
-        logging: has the `log_level` that counts, that of `ORTMODULE_LOG_LEVEL` if it is set.
+        logging: has the effective `log_level`: that of `ORTMODULE_LOG_LEVEL` if it is set.
         save_onnx_models: has `save`, `name_prefix` and `path`.
     """
 
@@ -54,16 +54,16 @@ class DebugOptions:
         """Check the arguments.
 
         Args:
-            log_level: what ONNX Runtime writes.
+            log_level: log level of ONNX Runtime.
             save_onnx: save every graph.
-            onnx_prefix: begins the name of each file.
+            onnx_prefix: prefix of the name of each file.
             save_path: the folder for them; the working directory if empty. The variable
-                `ORTMODULE_SAVE_ONNX_PATH` is above it.
+                `ORTMODULE_SAVE_ONNX_PATH` overrides it.
             config: ignored, as by the package.
 
         Raises:
             OSError: graphs are to be saved in a folder that cannot be written.
-            TypeError: the level is no `LogLevel`, or the prefix no text.
+            TypeError: the level is not a `LogLevel`, or the prefix not a string.
             ValueError: graphs are to be saved, and `onnx_prefix` is empty.
         """
         if not isinstance(log_level, LogLevel):
@@ -82,7 +82,7 @@ class DebugOptions:
 
     @property
     def options(self) -> ORTModuleOptions:
-        """The options of the workbench's ORTModule that these mean."""
+        """The equivalent options of the workbench's ORTModule."""
         files = self.save_onnx_models
         return ORTModuleOptions(
             log_level=LOG_LEVELS[self.logging.log_level.name],
@@ -94,13 +94,13 @@ class DebugOptions:
 class ORTModule(ortmodule.ORTModule):
     """The workbench's ORTModule; see there.
 
-    The package's environment variables are above what the script asks for.
+    The package's environment variables override the script's options.
 
     Args:
-        module: what to wrap.
+        module: the module to wrap.
         debug_options: a `DebugOptions`, or any options of the workbench's ORTModule.
         options: the same under the workbench's name.
-        disable_randomness: as there.
+        disable_randomness: see the workbench's ORTModule.
     """
 
     def __init__(

@@ -89,7 +89,8 @@ WITHOUT_OPTION: dict[str, tuple[str, frozenset[str]]] = {
     "ORTMODULE_TRITON_DEBUG": (_TRITON, frozenset({"0"})),
     "ORTMODULE_TRITON_CONFIG_FILE": (_TRITON, frozenset({""})),
 }
-"""Variables that no option means: why, and the values that ask for nothing that is not so."""
+"""Variables without an equivalent option: the reason, and the values that match the fixed
+behaviour."""
 
 _WITH_OPTION = frozenset({
     LOG_LEVEL, SAVE_ONNX_PATH, _LEVEL, _CONFIG, _COMPUTE, _LABELS, _EMBEDDINGS,
@@ -102,12 +103,12 @@ _reported: set[str] = set()
 
 
 def options_of_variables(environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """The options that the variables mean, which are above what a script asks for.
+    """The options equivalent to the variables, which override those of a script.
 
-    Warns, once in a process, of each that has no meaning here.
+    Warns, once in a process, of each that has no effect here.
 
     Raises:
-        ConfigError: lists every variable whose value is none of its own.
+        ConfigError: lists every variable with an invalid value.
     """
     problems: list[str] = []
     found: dict[str, Any] = {}
@@ -123,7 +124,7 @@ def options_of_variables(environment: Mapping[str, str] = os.environ) -> dict[st
             return None
 
     level = read(_LEVEL, _memory_level)
-    # A level chooses by itself; the package does not open the file then either.
+    # A level does not use the file; the package does not open it then either.
     config = () if level else read(_CONFIG, _recompute_config)
     if level is not None or config is not None:
         found["memory_optimizer_level"] = level or 0
@@ -187,7 +188,7 @@ def _log_level(text: str) -> LogLevel:
 
 
 def _recompute_config(text: str) -> tuple[str, ...]:
-    """The subgraphs that a file of JSON lists; versions before 1.17 took them as text."""
+    """The subgraphs listed in a JSON file; versions before 1.17 took them as text."""
     if not text:
         return ()
     path = Path(text)

@@ -1,8 +1,9 @@
-"""Convolutions of many filters over few places, as one matrix product of the whole batch.
+"""Convolutions of many filters over few positions, as one product of the whole batch (im2col).
 
 ONNX Runtime computes a convolution and its gradient sample by sample, and reads all weights for
-each, which takes most of the time where they are many and the places are few, as in the last layers
-of a ResNet on small pictures. Here each row of a matrix is what one place of one sample sees.
+each, which takes most of the time if there are many filters and few positions, as in the last
+layers of a ResNet on small images. Here each row of a matrix is the receptive field of one position
+of one sample.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
+from workbench.onnx_io.nodes import attribute, output
+from workbench.ort.graph.graph_editor import GraphEditor
 
 if TYPE_CHECKING:
     import onnx
@@ -19,15 +21,15 @@ if TYPE_CHECKING:
 _MICROSOFT = "com.microsoft"
 
 LEAST_WEIGHTS = 2**16
-"""Of such a convolution. Fewer stay in the fastest cache, whatever reads them how often."""
+"""Fewest weights of such a convolution. Fewer stay in the fastest cache."""
 
 LEAST_FILTERS_A_PLACE = 32
-"""Filters over places of the result: what a row costs to gather is shared by the filters. With 64 a
+"""Filters over positions of the result: the filters share the cost of gathering a row. With 64 a
 convolution and its gradient took 0.4 of the time, with 8 they took 1.4."""
 
 
 def write_batch_convolutions(model: onnx.ModelProto) -> dict[str, str]:
-    """Write such convolutions and gradients of `model` in standard operators, in place.
+    """Replace such convolutions and gradients of `model` by standard operators, in place.
 
     Args:
         model: both passes, as ONNX Runtime builds them. Its domain "" has opset 13 or later.
@@ -53,22 +55,23 @@ def write_batch_convolutions(model: onnx.ModelProto) -> dict[str, str]:
 
 
 class _Windows(NamedTuple):
-    """The sizes of a convolution, and which place each value of each window has."""
+    """The sizes of a convolution, and the position of each value of each window."""
 
     channels: int
     filters: int
     size: tuple[int, int]
-    """Of a sample."""
+    """Height and width of a sample."""
     result: tuple[int, int]
-    """Of a sample of the result."""
+    """Height and width of a sample of the result."""
     places: np.ndarray[Any, Any]
-    """(values of a window, places of the result): the place in a sample; one further is zero."""
+    """(values of a window, positions of the result): position in a sample; one past the end is
+    zero."""
 
     @property
     def inverse(self) -> np.ndarray[Any, Any]:
-        """(places of a sample, values of a window): where in `places` it is; one further: nowhere.
+        """(positions of a sample, values of a window): index into `places`; one past the end: none.
 
-        A place is the same value of at most one window.
+        A position is the same value of at most one window.
         """
         values, results = self.places.shape
         area = self.size[0] * self.size[1]
@@ -79,7 +82,7 @@ class _Windows(NamedTuple):
 
 
 def _windows(editor: GraphEditor, node: onnx.NodeProto, x: str, weights: str) -> _Windows | None:
-    """None where that is not faster, or too little is known."""
+    """None if that is not faster, or shapes are unknown."""
     shape, of_weights = editor.shape(x), editor.shape(weights)
     if shape is None or of_weights is None or len(shape) != 4 or len(of_weights) != 4:
         return None
@@ -113,7 +116,7 @@ def _windows(editor: GraphEditor, node: onnx.NodeProto, x: str, weights: str) ->
 
 
 class _Steps:
-    """The nodes that take the place of one, and what several of them share."""
+    """The nodes that replace one, and their shared values."""
 
     def __init__(self, editor: GraphEditor, node: onnx.NodeProto, windows: _Windows) -> None:
         self._editor, self._node, self._windows = editor, node, windows
@@ -121,7 +124,7 @@ class _Steps:
         self.made: list[onnx.NodeProto] = []
 
     def add(self, op: str, *inputs: str, to: str = "", **attributes: Any) -> str:
-        """Append an operator; the name of its result, `to` if that is given."""
+        """Append an operator; returns the name of its result, `to` if given."""
         from onnx import helper
 
         first = next(filter(None, self._node.output))
@@ -130,7 +133,7 @@ class _Steps:
         return to or name
 
     def reshape(self, value: str, *shape: int, to: str = "") -> str:
-        """0 keeps a size, -1 is what remains."""
+        """Reshape `value`: 0 keeps a size, -1 is inferred."""
         return self.add("Reshape", value, self._editor.integers(shape), to=to)
 
     def flat_weights(self, weights: str) -> str:
@@ -138,7 +141,7 @@ class _Steps:
         return self.reshape(weights, self._windows.filters, -1)
 
     def rows(self, x: str) -> str:
-        """(samples * places, channels * values): what each place of the result sees."""
+        """(samples * positions, channels * values): receptive fields of the result."""
         given = self.reshape(x, 0, self._windows.channels, -1)
         by_place = self._and_zero(self.add("Transpose", given, perm=[2, 0, 1]))
         table = self._editor.integers(self._windows.places.ravel())
@@ -148,7 +151,7 @@ class _Steps:
         return self.reshape(turned, -1, self._windows.channels * self._values)
 
     def of_rows(self, rows: str, to: str) -> str:
-        """(samples, channels, height, width): to each place what the rows say of it, added up."""
+        """(samples, channels, height, width): sums of the rows at each position."""
         channels, (height, width) = self._windows.channels, self._windows.size
         apart = self.reshape(rows, -1, self._results, channels, self._values)
         by_value = self.add("Transpose", apart, perm=[3, 1, 0, 2])

@@ -17,10 +17,10 @@ YIELD = "YieldOp"
 """The operator between the passes: it takes the results and returns their gradients."""
 
 ATEN = "ATen"
-"""The operator that calls a kernel of PyTorch's."""
+"""The operator that calls a kernel of PyTorch."""
 
 _FUSED_IN_ONNX = frozenset({"LayerNormalization", "Gelu", "RMSNormalization"})
-"""Operators of ONNX's own domain that fusions make."""
+"""Operators of ONNX's own domain that fusions create."""
 
 _NO_FUSIONS = frozenset(
     {YIELD, ATEN, "BatchNormInternal", "ConcatTraining", "InPlaceAccumulatorV2"}
@@ -33,7 +33,7 @@ def forward_nodes(graph: onnx.GraphProto, results: Iterable[str] = ()) -> set[in
 
     Args:
         graph: of both passes.
-        results: of the forward pass, beside what a YieldOp takes.
+        results: of the forward pass, besides the inputs of a YieldOp.
     """
     needed = set(results)
     found = set()
@@ -48,11 +48,11 @@ def forward_nodes(graph: onnx.GraphProto, results: Iterable[str] = ()) -> set[in
 
 
 def both_passes(graph: onnx.GraphProto, results: Iterable[str] = ()) -> Nodes:
-    """How many nodes each pass has; the YieldOp between them belongs to neither.
+    """Number of nodes of each pass; the YieldOp between them belongs to neither.
 
     Args:
         graph: of both passes, its nodes in order.
-        results: of the forward pass, beside what a YieldOp takes.
+        results: of the forward pass, besides the inputs of a YieldOp.
     """
     forward = len(forward_nodes(graph, results))
     between = sum(node.op_type == YIELD for node in graph.node)
@@ -60,16 +60,16 @@ def both_passes(graph: onnx.GraphProto, results: Iterable[str] = ()) -> Nodes:
 
 
 def operator_counts(graph: onnx.GraphProto) -> dict[str, int]:
-    """How many nodes each operator has, the most frequent first."""
+    """Number of nodes of each operator, the most frequent first."""
     counted = Counter(node.op_type for node in graph.node if node.op_type != YIELD)
     return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
 def fusions(graph: onnx.GraphProto, before: Container[str]) -> dict[str, int]:
-    """Operators that took the place of several, and how many nodes of each, most frequent first.
+    """Fused operators, with the number of nodes of each, most frequent first.
 
-    Those of ONNX Runtime's own domains, and a few of ONNX's, that were not there before; operators
-    that only differentiate are none.
+    Those of ONNX Runtime's own domains, and a few of ONNX's, that are new; operators of gradients
+    are excluded.
 
     Args:
         graph: after optimization.

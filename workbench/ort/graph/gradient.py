@@ -1,6 +1,6 @@
 """The training model: a forward graph with its loss, the gradient graph, and gradient buffers.
 
-The layout is what ONNX Runtime's on-device `Module` asks for:
+The layout is that required by ONNX Runtime's on-device `Module`:
 
     inputs   the model's own, the target, the parameters, one buffer a gradient, lazy_reset_grad
     outputs  the loss, one flag a state update, one flag a gradient
@@ -62,14 +62,14 @@ def parameters_as_inputs(model: onnx.ModelProto, names: Sequence[str]) -> onnx.M
 
 
 class TrainingGraph(NamedTuple):
-    """A training model, and where each of its nodes is from."""
+    """A training model, and the origin of each of its nodes."""
 
     model: onnx.ModelProto
     origins: tuple[NodeOrigin, ...]
     """One for each node, in the order of the graph."""
     kernels: onnx.ModelProto | None
-    """The same with kernels of our own, for a session that has their library; None where no node is
-    one of theirs."""
+    """The same with the workbench's kernels, for a session that has their library; None if no node
+    uses them."""
 
 
 def build_training_model(
@@ -81,7 +81,7 @@ def build_training_model(
     gradients: Sequence[NodeGradient] = (),
     weight_decay: float = 0.0,
 ) -> onnx.ModelProto:
-    """The model of `build_training_graph`, which says more."""
+    """The model of `build_training_graph`."""
     return build_training_graph(
         model,
         trainable=trainable,
@@ -105,15 +105,16 @@ def build_training_graph(
     """Append the gradient of the first output of `model`, its loss, to each trainable parameter.
 
     Args:
-        model: forward graph with its loss as first output, as `make_trainable` and `append_loss`
-            leave it.
-        trainable: names of initializers; every one leads to the loss.
+        model: forward graph with its loss as first output, as returned by `make_trainable` and
+            `append_loss`.
+        trainable: names of initializers; the loss depends on each.
         frozen: names of initializers that become inputs without a gradient.
         state_updates: buffers among `frozen` that every step overwrites, in place, with the value
             of the named output.
-        gradients: of the nodes whose gradient is our own.
-        weight_decay: times the parameter is added to its gradient.
-        operator_kernels: family, of `FAMILIES["ondevice"]` -> library, where that is not our own.
+        gradients: gradients that the workbench defines.
+        weight_decay: its product with the parameter is added to the gradient.
+        operator_kernels: family, of `FAMILIES["ondevice"]` -> library, where that is not the
+            workbench's.
 
     Raises:
         ArtifactsError: ONNX Runtime cannot build the gradient.
@@ -160,7 +161,7 @@ def _write_updates(
     state_updates: Sequence[StateUpdate],
     weight_decay: float,
 ) -> dict[str, str]:
-    """Let the graph end in what it writes in place: buffers and gradients.
+    """Replace the outputs of the graph by in-place writes of buffers and gradients.
 
     Returns:
         The outputs of the new nodes, and the parameter or buffer of each.
@@ -207,7 +208,7 @@ def _native_gradient(model: onnx.ModelProto, trainable: set[str], loss: str) -> 
 
 @contextmanager
 def _quiet(ort: Any) -> Iterator[None]:
-    """Hold back the line that ONNX Runtime logs for every graph transformer."""
+    """Suppress the line that ONNX Runtime logs for every graph transformer."""
     ort.set_default_logger_severity(_ERROR)
     try:
         yield
@@ -216,7 +217,7 @@ def _quiet(ort: Any) -> Iterator[None]:
 
 
 def _write_state(graph: onnx.GraphProto, updates: Sequence[StateUpdate]) -> dict[str, str]:
-    """Overwrite each buffer in place: an accumulator that begins again each time just copies.
+    """Overwrite each buffer in place: an accumulator that is reset each time copies.
 
     Returns:
         The output of each new node, and its buffer.

@@ -1,9 +1,9 @@
-"""Gradients of our own in a graph that ONNX Runtime differentiates.
+"""Inserts custom gradients into a graph that ONNX Runtime differentiates.
 
-ONNX Runtime takes gradients from outside for one kind of node alone: its call of PyTorch's kernels,
-`org.pytorch.aten::ATen`, with a definition for each name of a kernel. So a node whose gradient is
-ours stands under such a name while the gradient graph is built, and so does its gradient; then both
-are put back.
+ONNX Runtime accepts external gradients for one kind of node alone: its call of PyTorch's kernels,
+`org.pytorch.aten::ATen`, with a definition for each name of a kernel. So a node with a custom
+gradient is replaced by such a call while the gradient graph is built, and so is its gradient; then
+both are restored.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 _DOMAIN = "org.pytorch.aten"
 _numbers = itertools.count()
-"""Definitions live as long as the process, so that no name may come twice."""
+"""Definitions exist as long as the process, so names must be unique."""
 
 
 class HiddenNodes:
-    """The nodes of a forward graph whose gradients are our own, hidden while it is built."""
+    """The nodes of a forward graph with custom gradients, hidden while the gradient is built."""
 
     def __init__(self, gradients: Sequence[NodeGradient]) -> None:
         self._gradients = {gradient.node: gradient for gradient in gradients}
         self._nodes: dict[str, list[onnx.NodeProto]] = {}
         self._backward: dict[str, NodeGradient] = {}
         self.expanded: dict[str, str] = {}
-        """Outputs of the nodes that `reveal` put in for a gradient -> name of the node that they
+        """Outputs of the nodes that `reveal` inserted for a gradient -> name of the node that they
         differentiate."""
 
     def hide(self, model: onnx.ModelProto) -> onnx.ModelProto:
@@ -41,7 +41,7 @@ class HiddenNodes:
 
         if not self._gradients:
             return model
-        # Nothing is known of a hidden node's outputs but what the graph says of them.
+        # The types of a hidden node's outputs are known only from the graph.
         made = onnx.shape_inference.infer_shapes(model, data_prop=True)
         if not any(entry.domain == _DOMAIN for entry in made.opset_import):
             made.opset_import.append(onnx.helper.make_opsetid(_DOMAIN, 1))
@@ -54,7 +54,8 @@ class HiddenNodes:
         return made
 
     def reveal(self, model: onnx.ModelProto) -> None:
-        """Put the nodes and their gradients into `model`, the graph with its gradient, in place."""
+        """Insert the nodes and their gradients into `model`, the graph with its gradient, in
+        place."""
         if not self._gradients:
             return
         graph = model.graph
@@ -95,7 +96,7 @@ class HiddenNodes:
 
 
 def _define(name: str, gradient: NodeGradient) -> None:
-    """Tell ONNX Runtime that the gradient of kernel `name` is the kernel `name`.backward."""
+    """Register the kernel `name`.backward with ONNX Runtime as the gradient of kernel `name`."""
     import json
 
     ort = native()
@@ -103,7 +104,7 @@ def _define(name: str, gradient: NodeGradient) -> None:
     if not gradient.results:
         read = set(range(max(1, len(gradient.inputs))))
         ort.register_custom_stop_gradient_edges(key, read)
-        # The gradient of a node that reads a parameter itself is needed all the same.
+        # The gradient of a node that directly reads a parameter is needed too.
         ort.register_gradient_definition(key, [])
         return
     if gradient.inputs:
@@ -115,7 +116,7 @@ def _define(name: str, gradient: NodeGradient) -> None:
     definition = ort.GradientNodeDefinition()
     definition.op_type, definition.domain = "ATen", _DOMAIN
     definition.inputs = list(gradient.reads)
-    # ONNX Runtime asks by the position of an output, not by its name, whether it is needed.
+    # ONNX Runtime checks by the position of an output, not by its name, whether it is needed.
     definition.outputs = [f"GI({index})" for index in range(max(gradient.results) + 1)]
     definition.attributes = [attribute]
     ort.register_gradient_definition(key, [definition])
@@ -129,7 +130,7 @@ def _kernel(node: onnx.NodeProto) -> str:
 
 
 def _restored(kept: Sequence[onnx.NodeProto], node: onnx.NodeProto) -> list[onnx.NodeProto]:
-    """The nodes as they were, with the names that their values have by now."""
+    """The original nodes, with the current names of their values."""
     import onnx
 
     restored = []
@@ -154,7 +155,7 @@ def _expanded(gradient: NodeGradient, node: onnx.NodeProto) -> list[onnx.NodePro
     for index, value in gradient.results.items():
         output = node.output[index] if index < len(node.output) else ""
         if value in names:
-            # One value is the gradient of two inputs, or nothing was to be computed.
+            # One value is the gradient of two inputs, or none was requested.
             copies.append((names[value], output))
         elif output:
             names[value] = output

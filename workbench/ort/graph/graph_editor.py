@@ -26,7 +26,7 @@ _REMOVABLE = frozenset({"Expand", "Identity", "Reshape", "Sub", "Transpose", "Wh
 class GraphEditor:
     """Finds producers and readers, shapes and constants in a graph, and replaces nodes.
 
-    `proto` gets new constants and types of values at once, and its nodes by `finish`.
+    `proto` gets new constants and types of values immediately, and its nodes by `finish`.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class GraphEditor:
         """
         Args:
             proto: in topological order.
-            inferred: types of values that `proto` does not state.
+            inferred: types of values that `proto` does not declare.
         """
         self.proto = proto
         self.nodes = list(proto.node)
@@ -43,17 +43,17 @@ class GraphEditor:
         self._values: dict[str, onnx.TypeProto.Tensor] = {}
         for value in (*inferred, *proto.value_info, *proto.input, *proto.output):
             stated = value.type.tensor_type
-            # A value may be stated with its type alone, where its shape was inferred.
+            # A value may be declared with its type alone, where its shape was inferred.
             if stated.HasField("shape") or value.name not in self._values:
                 self._values[value.name] = stated
         self._constants = {tensor.name: tensor for tensor in proto.initializer}
         self.producers: dict[str, onnx.NodeProto] = {}
         """Value -> the node that computes it."""
         self.renamed: dict[str, str] = {}
-        """Value -> the one of another type that has taken its place."""
+        """Value -> the one of another type that has replaced it."""
         self.outputs = frozenset(value.name for value in proto.output)
         self.uses = Counter(self.outputs)
-        """Value -> how often nodes read it; an output of the graph counts as one more."""
+        """Value -> number of reads by nodes, plus one for an output of the graph."""
         self._readers: dict[str, list[onnx.NodeProto]] = {}
         self._replacements: dict[int, list[onnx.NodeProto]] = {}
         self._removed: set[int] = set()
@@ -83,12 +83,12 @@ class GraphEditor:
         return None if "" in sizes else tuple(sizes)
 
     def rank(self, name: str) -> int | None:
-        """How many axes a value has; None where that is not known."""
+        """Number of axes of a value; None if not known."""
         shape = self.shape(name)
         return None if shape is None else len(shape)
 
     def elements(self, name: str) -> int:
-        """How many elements a value has for each combination of its dynamic sizes."""
+        """Number of elements of a value for each combination of its dynamic sizes."""
         found = self._values.get(name)
         if name in self._constants:
             return math.prod(self._constants[name].dims)
@@ -103,7 +103,7 @@ class GraphEditor:
         return known - {TensorProto.UNDEFINED} == {TensorProto.FLOAT}
 
     def element_type(self, *names: str) -> int:
-        """That of the first of these values whose type is known; float32 if none is."""
+        """Element type of the first of these values whose type is known; float32 if none is."""
         for name in names:
             if name in self._constants:
                 return int(self._constants[name].data_type)
@@ -113,12 +113,12 @@ class GraphEditor:
         return int(TensorProto.FLOAT)
 
     def may_be_float(self, name: str) -> bool:
-        """Whether a value is float32, or nothing is known of its type."""
+        """Whether a value is float32, or of unknown type."""
         known = name in self._values or name in self._constants
         return not known or self.is_float(name)
 
     def constant(self, name: str) -> np.ndarray[Any, Any] | None:
-        """The value of a constant; None of every other value."""
+        """The value of a constant; None for every other value."""
         tensor = self._constants.get(name)
         return None if tensor is None else numpy_helper.to_array(tensor)
 
@@ -142,12 +142,12 @@ class GraphEditor:
         return only if only is not None and self._is(only, ops) else None
 
     def only_reader(self, name: str) -> onnx.NodeProto | None:
-        """The node that reads a value, where nothing else does and it is no output."""
+        """The node that reads a value, where nothing else does and it is not an output."""
         readers = self.readers(name)
         return readers[0] if self.uses[name] == 1 and len(readers) == 1 else None
 
     def readers(self, name: str) -> list[onnx.NodeProto]:
-        """The nodes that read a value, those that were replaced included."""
+        """The nodes that read a value, including replaced ones."""
         return self._readers.get(name, [])
 
     def declare(
@@ -156,10 +156,10 @@ class GraphEditor:
         kind: int = TensorProto.FLOAT,
         shape: Sequence[int | str | None] | None = None,
     ) -> None:
-        """State the type of a value where ONNX Runtime cannot infer it, as of a kernel's result.
+        """Declare the type of a value where ONNX Runtime cannot infer it, as of a kernel's result.
 
         Args:
-            name: of the value; an empty one is left out.
+            name: of the value; an empty one is ignored.
             kind: its element type.
             shape: None or a name for each dynamic size.
         """
@@ -209,12 +209,12 @@ class GraphEditor:
         *,
         at: onnx.NodeProto | None = None,
     ) -> None:
-        """Put `made` in place of `nodes`; `finish` writes that into the graph.
+        """Replace `nodes` by `made`; `finish` writes that into the graph.
 
         Args:
-            nodes: nothing else reads what goes from one to the next.
-            made: what they become.
-            at: the one of `nodes` in whose place they come; the last by default.
+            nodes: no other node reads the values between them.
+            made: their replacement.
+            at: the one of `nodes` at whose position they are inserted; the last by default.
         """
         for node in made:
             self._register(node)
@@ -225,10 +225,11 @@ class GraphEditor:
         self._replacements[id(at or nodes[-1])] = made
 
     def finish(self, model: onnx.ModelProto, rewrite: str) -> None:
-        """Write the nodes and their domains into `model`, whose graph this is, and check them.
+        """Write the nodes and their domains into `model`, which contains this graph, and check
+        them.
 
         Raises:
-            EngineError: `rewrite`, a name, left a graph that is not valid.
+            EngineError: the rewrite of this name left an invalid graph.
         """
         nodes: list[onnx.NodeProto] = []
         pending = self.nodes[::-1]
@@ -255,7 +256,8 @@ class GraphEditor:
         self.producers.update(dict.fromkeys(filter(None, node.output), node))
 
     def _drop_inputs(self, node: onnx.NodeProto) -> None:
-        """Count what `node` reads as read once less, and remove what nothing reads any more."""
+        """Decrement the use counts of the inputs of `node`, and remove nodes that are no longer
+        used."""
         for name in filter(None, node.input):
             self.uses[name] -= 1
             before = self.producer(name, *_REMOVABLE)
@@ -285,16 +287,3 @@ def _least(dimension: onnx.TensorShapeProto.Dimension) -> int:
         return dimension.dim_value
     times, star, _ = dimension.dim_param.partition("*")
     return int(times) if star and times.isdigit() else 1
-
-
-def attribute(node: onnx.NodeProto, name: str, default: Any) -> Any:
-    """The value of an attribute of `node`, or `default` where it has none."""
-    for found in node.attribute:
-        if found.name == name:
-            return helper.get_attribute_value(found)
-    return default
-
-
-def output(node: onnx.NodeProto, index: int) -> str:
-    """The name of an output of `node`; empty for an optional one that it leaves out."""
-    return node.output[index] if index < len(node.output) else ""

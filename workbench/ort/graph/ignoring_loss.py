@@ -1,10 +1,11 @@
-"""Losses that ignore labels: where a graph has one, and which nodes read its labels."""
+"""Finds losses that ignore labels, and the nodes that read these labels."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.onnx_io.nodes import attribute
+from workbench.ort.graph.graph_editor import GraphEditor
 
 if TYPE_CHECKING:
     import onnx
@@ -13,14 +14,14 @@ _BETWEEN = {"Where", "Unsqueeze", "Squeeze", "GatherElements", "Neg", "Not", "Ca
 """Operators between the log softmax, or the comparison of labels, and the sums over all rows."""
 
 _INT64 = 7
-"""Of `onnx.TensorProto`, which is loaded on use."""
+"""Element type of `onnx.TensorProto`, which is loaded on use."""
 
 
 class IgnoringLoss(NamedTuple):
     """A cross entropy over rows of logits, some of whose labels are ignored."""
 
     node: onnx.NodeProto
-    """Whose first input is the logits, (rows, classes)."""
+    """Node whose first input is the logits, (rows, classes)."""
     labels: str
     """(rows,)"""
     ignored: str | int
@@ -40,7 +41,7 @@ def ignoring_loss(graph: GraphEditor, node: onnx.NodeProto) -> IgnoringLoss | No
 
 
 def _one_operator(graph: GraphEditor, node: onnx.NodeProto) -> IgnoringLoss | None:
-    """A loss as the workbench and PyTorch's older exporter write it."""
+    """A loss in the form of the workbench and of PyTorch's older exporter."""
     scores, labels = node.input[:2]
     ignored = attribute(node, "ignore_index", None)
     if ignored is None or graph.rank(scores) != 2 or graph.rank(labels) != 1:
@@ -53,16 +54,16 @@ def _one_operator(graph: GraphEditor, node: onnx.NodeProto) -> IgnoringLoss | No
 
 
 def _written_out(graph: GraphEditor, softmax: onnx.NodeProto) -> IgnoringLoss | None:
-    """A loss as `torch.export` writes it.
+    """A loss in the form of `torch.export`.
 
-    Log softmax, pick the label's, put 0 where the label is ignored, add up, divide by the number of
-    the others.
+    Log softmax, selection by label, 0 where the label is ignored, sum, division by the number of
+    other labels.
     """
     if graph.rank(softmax.input[0]) != 2 or attribute(softmax, "axis", -1) not in (1, -1):
         return None
     node: onnx.NodeProto | None = graph.only_reader(softmax.output[0])
     masked = None
-    # From the choice of each row's number back to the labels: GatherElements, Unsqueeze, Where.
+    # From the selection in each row back to the labels: GatherElements, Unsqueeze, Where.
     for op_type, place in (("GatherElements", 1), ("Unsqueeze", 0), ("Where", 0)):
         if node is None or node.op_type != op_type:
             return None
@@ -82,7 +83,7 @@ def _written_out(graph: GraphEditor, softmax: onnx.NodeProto) -> IgnoringLoss | 
 
 
 def _ends_in_sums(graph: GraphEditor, nodes: list[onnx.NodeProto], equal: set[str]) -> bool:
-    """Whether all that is computed of `nodes` ends in sums over rows that are 0 where ignored."""
+    """Whether all values computed from `nodes` end in sums over rows that are 0 where ignored."""
     pending, visited = list(nodes), set[str]()
     while pending:
         node = pending.pop()

@@ -1,4 +1,4 @@
-"""A graph that is only run, from a build that trains."""
+"""Inference of a graph, in a training build of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ERROR = 3
 
 
 class InferenceSession:
-    """ONNX Runtime on a graph as it is: no optimization that could change a result."""
+    """A session without optimizations that could change a result."""
 
     def __init__(self, model: bytes, threads: int) -> None:
         """Load a serialized graph.

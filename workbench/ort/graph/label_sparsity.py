@@ -1,17 +1,16 @@
-"""A loss that computes nothing for the labels that it ignores.
+"""Rewrites losses so that nothing is computed for ignored labels.
 
-The rows of logits whose label counts are selected first, and so are the rows of what the logits are
-computed from, as far back as each row is computed alone. Most labels of masked-token training are
-ignored: its last layers, which are as wide as the vocabulary, then compute a fraction of what they
-did.
+The rows of logits whose label counts are selected first, and so are the rows of earlier values, as
+far back as each row is computed independently. Most labels of masked-token training are
+ignored: its last layers, which are as wide as the vocabulary, then compute a fraction of the rows.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from workbench.onnx_io.nodes import sort_nodes
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.onnx_io.nodes import attribute, sort_nodes
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.graph.ignoring_loss import IgnoringLoss, ignoring_loss
 from workbench.ort.graph.rewrite_check import check_rewrite
 
@@ -22,35 +21,35 @@ _LOSSES = {"LogSoftmax", "SoftmaxCrossEntropyLoss"}
 """Operators that a loss over logits begins with."""
 
 _ELEMENTWISE = {"Tanh", "Gelu", "Relu", "Sigmoid", "Erf", "Identity"}
-"""Operators that compute each number of their input alone."""
+"""Elementwise operators."""
 
 _INT64 = 7
-"""Of `onnx.TensorProto`, which is loaded on use."""
+"""Element type of `onnx.TensorProto`, which is loaded on use."""
 
 _END = 2**63 - 1
-"""Where a slice ends that takes all the rest."""
+"""End of a slice without an end."""
 
 _Chain: TypeAlias = "list[tuple[onnx.NodeProto, int]]"
-"""Nodes that compute each row alone, from the last to the first, with the place of the input that
-has the rows."""
+"""Nodes that compute rows independently, from the last to the first, with the index of the input
+that has the rows."""
 
 
 class SparseLoss(NamedTuple):
-    """A loss that computes only what counts."""
+    """A loss that computes only rows whose label counts."""
 
     operator: str
-    """Of the node that reads the logits."""
+    """Operator of the node that reads the logits."""
     node: str
     """The first output of that node."""
     added: tuple[str, ...]
-    """The outputs of the nodes that select what counts."""
+    """The outputs of the nodes that select the rows."""
 
 
 def leave_out_ignored_labels(model: onnx.ModelProto) -> list[SparseLoss]:
     """Rewrite every such loss of `model`, in place.
 
-    A loss is left as it is if its logits are a result of the model, or read by anything else:
-    they are needed in full.
+    A loss is not changed if its logits are a result of the model, or have other readers, which
+    need all rows.
 
     Args:
         model: a forward pass.
@@ -66,7 +65,7 @@ def leave_out_ignored_labels(model: onnx.ModelProto) -> list[SparseLoss]:
         graph = GraphEditor(model.graph, inferred)
         loss = ignoring_loss(graph, graph.producers[name])
         chain = [] if loss is None else _computed_by_row(graph, loss.node.input[0])
-        if loss is None or not _pays(chain, loss.node):
+        if loss is None or not _is_worthwhile(chain, loss.node):
             continue
         before = len(model.graph.node)
         _select_rows(graph, loss, chain)
@@ -78,8 +77,8 @@ def leave_out_ignored_labels(model: onnx.ModelProto) -> list[SparseLoss]:
     return rewritten
 
 
-def _pays(chain: _Chain, loss: onnx.NodeProto) -> bool:
-    """Whether products are left out, and labels may be ignored in earnest.
+def _is_worthwhile(chain: _Chain, loss: onnx.NodeProto) -> bool:
+    """Whether matrix products become smaller, and labels are likely to be ignored.
 
     The workbench's own losses all ignore a label. One of a label for each sample has none of them;
     one of a label for each position of a sequence, whose logits are therefore flattened, may.
@@ -90,7 +89,7 @@ def _pays(chain: _Chain, loss: onnx.NodeProto) -> bool:
 
 
 def _select_rows(graph: GraphEditor, loss: IgnoringLoss, chain: _Chain) -> None:
-    """Let the loss read the labels that count, and the rows that belong to them."""
+    """Make the loss read the labels that count, and their rows."""
     name = f"{loss.node.output[0]}.labelled"
     first, place = chain[-1]
     rows = _rows_that_count(graph, name, loss.labels, loss.ignored_value(graph))
@@ -148,7 +147,7 @@ def _add(
 
 
 def _count_axis_from_the_end(node: onnx.NodeProto) -> None:
-    """The rows may have had more axes before; the last one is the last still."""
+    """The rows may have had more axes before; the last axis is the same."""
     for each in node.attribute:
         if each.name == "axis":
             each.i = -1
@@ -165,9 +164,9 @@ def _remove(graph: GraphEditor, reshapes: list[onnx.NodeProto]) -> None:
 
 
 def _computed_by_row(graph: GraphEditor, value: str) -> _Chain:
-    """The nodes, from the last to the first, that lead to `value` and compute each row alone.
+    """The nodes, from the last to the first, that lead to `value` and compute rows independently.
 
-    Each with the place of the input that has the rows. Nothing else reads what they compute.
+    Each with the index of the input that has the rows. No other node reads their results.
     """
     chain: _Chain = []
     while graph.only_reader(value) is not None and value in graph.producers:
@@ -177,14 +176,14 @@ def _computed_by_row(graph: GraphEditor, value: str) -> _Chain:
             break
         chain.append((node, place))
         value = node.input[place]
-    # Rows are found again by their width.
+    # Rows are recognized by their width.
     while chain and (graph.shape(chain[-1][0].input[chain[-1][1]]) or (None,))[-1] is None:
         chain.pop()
     return chain
 
 
 def _row_input(graph: GraphEditor, node: onnx.NodeProto) -> int | None:
-    """The place of the input that has rows, if `node` computes each of them alone."""
+    """The index of the input that has rows, if `node` computes them independently."""
     first = graph.shape(node.input[0])
     if first is None or any(name for name in node.output[1:] if graph.readers(name)):
         return None
@@ -215,7 +214,7 @@ def _row_input(graph: GraphEditor, node: onnx.NodeProto) -> int | None:
 
 
 def _forget_shapes(graph: GraphEditor, nodes: list[onnx.NodeProto]) -> None:
-    """Drop the shapes of what is computed of `nodes`: it has fewer rows now."""
+    """Drop the shapes of values computed from `nodes`, which now have fewer rows."""
     pending, fewer = list(nodes), set[str]()
     while pending:
         for name in pending.pop().output:

@@ -1,8 +1,8 @@
-"""Where the nodes of a training graph are from, recorded while it is built.
+"""The origins of the nodes of a training graph, recorded while it is built.
 
-ONNX Runtime drops the metadata of nodes, so what each of its stages made is found by comparing the
-graph before with the graph after. Nodes are identified by their outputs: one node computes a value,
-which keeps its name for as long as it is in the graph.
+ONNX Runtime drops the metadata of nodes, so the nodes created by each stage are found by comparing
+the graph before with the graph after. Nodes are identified by their outputs: one node computes a
+value, which keeps its name for as long as it is in the graph.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ if TYPE_CHECKING:
 MadeBy = Literal["given", "fusion", "gradient", "update"]
 
 _GRADIENT = "_Grad/"
-"""ONNX Runtime's gradient builder names a node by the node that it differentiates, then this."""
+"""Separator in names by ONNX Runtime's gradient builder, after the name of the differentiated
+node."""
 
 
 class NodeOrigin(NamedTuple):
-    """Where one node of a training graph is from."""
+    """Origin of one node of a training graph."""
 
     made_by: MadeBy
-    """"given": it is a node of the given graph. "fusion": ONNX Runtime put it in place of
-    `sources`. "gradient": it belongs to the gradient of `sources`. "update": it writes a gradient
+    """"given": it is a node of the given graph. "fusion": ONNX Runtime replaced `sources`
+    by it. "gradient": it belongs to the gradient of `sources`. "update": it writes a gradient
     or a buffer where the next step finds it."""
     sources: tuple[str, ...]
     """First outputs of the nodes of the given graph that it replaces."""
     updated: str = ""
-    """For an update: the parameter or buffer that it is about."""
+    """For an update: its parameter or buffer."""
     own_gradient: bool = False
-    """Whether it belongs to a gradient of the workbench's own, not of ONNX Runtime's."""
+    """Whether it belongs to a gradient of the workbench, not of ONNX Runtime."""
 
 
 class NodeOrigins:
@@ -64,13 +65,13 @@ class NodeOrigins:
         updates: Mapping[str, str],
         replaced: Mapping[str, str],
     ) -> tuple[NodeOrigin, ...]:
-        """Where each node of `graph` is from, in its order.
+        """Origin of each node of `graph`, in its order.
 
         Args:
-            graph: the one with the gradient, once the hidden nodes were put back and the updates
+            graph: the one with the gradient, after the hidden nodes were restored and the updates
                 appended.
             expanded: see `HiddenNodes.expanded`.
-            updates: output of an update -> the parameter or buffer that it is about.
+            updates: output of an update -> its parameter or buffer.
             replaced: see `write_standard_gradients`.
         """
         for name, updated in updates.items():
@@ -106,10 +107,9 @@ class NodeOrigins:
 
 
 def _sources(given: onnx.GraphProto, optimized: onnx.GraphProto) -> dict[str, NodeOrigin]:
-    """For each node of the optimized graph, by its first output, where it is from.
+    """Origin of each node of the optimized graph, by its first output.
 
-    New nodes that stand together took the place of the nodes that are gone from between their
-    inputs and their outputs.
+    Connected new nodes replaced the removed nodes between their inputs and outputs.
     """
     before = _makers(given)
     found: dict[str, NodeOrigin] = {}
@@ -137,7 +137,7 @@ def _between(
     entries: set[str],
     gone: set[str],
 ) -> tuple[str, ...]:
-    """First outputs of the nodes of `gone` that lie between the values."""
+    """First outputs of the nodes of `gone` between the values."""
     found: dict[str, None] = {}
     waiting = list(exits)
     while waiting:
@@ -150,7 +150,7 @@ def _between(
 
 
 def _together(nodes: list[onnx.NodeProto]) -> list[list[onnx.NodeProto]]:
-    """The nodes in groups that values between them connect."""
+    """The nodes in connected groups."""
     makers = {name: index for index, node in enumerate(nodes) for name in node.output if name}
     leaders = list(range(len(nodes)))
 

@@ -11,11 +11,11 @@ from workbench.ort.native import native
 
 
 def to_ort_format(model: Path, folder: Path) -> Path:
-    """Convert `model`; optimizations are fixed, as ONNX Runtime does it for training artifacts.
+    """Convert `model`; with fixed optimizations, as ONNX Runtime converts training artifacts.
 
-    The tool of version 1.19.2 converts training, eval and optimizer models as they are, and its
-    results train as the ONNX files do. Without the optimizations for one processor (NCHWc), which
-    the tool leaves out, they are the same on every machine.
+    The tool of version 1.19.2 converts training, eval and optimizer models, and its
+    results train as the ONNX files do. They have no processor-specific optimizations (NCHWc), so
+    they are equal on every machine.
 
     Args:
         model: an ONNX file.

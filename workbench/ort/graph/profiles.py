@@ -1,4 +1,4 @@
-"""Profiles that ONNX Runtime's sessions take of themselves, node by node."""
+"""Profiles of ONNX Runtime's sessions, node by node."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from workbench.run_folder.operator_timing import Pass, Timing
 
 BETWEEN = "(between nodes)"
-"""In place of an operator: what ONNX Runtime takes to go from node to node."""
+"""Pseudo-operator for the time that ONNX Runtime spends between nodes."""
 
 Event = dict[str, Any]
-"""As ONNX Runtime writes it; `ts` and `dur` are in microseconds."""
+"""An event of ONNX Runtime's profile; `ts` and `dur` are in microseconds."""
 
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
-"""For the profiles of sessions that are loaded now; None: no profiling."""
+"""Folder for the profiles of sessions that are loaded; None: no profiling."""
 
 _sessions = itertools.count()
 
@@ -44,7 +44,7 @@ class SessionRun(NamedTuple):
     """In the order in which they ran."""
 
     def timings(self, part: Pass) -> list[Timing]:
-        """Its nodes, and what it took beside them, as timings of one part of a step."""
+        """Its nodes, and the time between them, as timings of one part of a step."""
         found = [Timing(part, node.op, node.node, node.provider, node.us) for node in self.nodes]
         return [*found, self.between(part)]
 
@@ -56,7 +56,7 @@ class SessionRun(NamedTuple):
 
 @contextmanager
 def profiled(folder: Path) -> Iterator[None]:
-    """Let every session that is loaded within this block profile its nodes, into `folder`."""
+    """Context in which every loaded session profiles its nodes, into `folder`."""
     token = _folder.set(folder)
     try:
         yield
@@ -65,11 +65,11 @@ def profiled(folder: Path) -> Iterator[None]:
 
 
 def profile_if_requested(options: Any, name: str) -> None:
-    """Within `profiled`, let a session with the native `options` write a file that begins so."""
+    """Within `profiled`, let a session with the native `options` write a file with this prefix."""
     folder = _folder.get()
     if folder is not None:
         options.enable_profiling = True
-        # ONNX Runtime adds the time in seconds, in which it may load several sessions.
+        # ONNX Runtime appends the time in seconds, within which it may load several sessions.
         options.profile_file_prefix = str(folder / f"{name}-{next(_sessions)}")
 
 
@@ -97,7 +97,8 @@ def _node(event: Event) -> NodeTime:
 
 
 def _outermost(events: Sequence[Event]) -> list[Event]:
-    """Those that lie within no other: the bodies of If, Loop and Scan count for their node."""
+    """Events that are not nested in others: the bodies of If, Loop and Scan count for their
+    node."""
     kept: list[Event] = []
     for event in sorted(events, key=lambda event: (event["ts"], -event["dur"])):
         if not kept or event["ts"] >= kept[-1]["ts"] + kept[-1]["dur"]:

@@ -20,7 +20,7 @@ Feeds = Mapping[str, np.ndarray]
 """Arrays by input name."""
 
 _QUANTIZED = {"QuantizeLinear", "DynamicQuantizeLinear", "DequantizeLinear", "DynamicQuantizeLSTM"}
-"""Operators of which every quantized graph has one."""
+"""Operators of which every quantized graph has at least one."""
 
 
 def quantize(model: Path, rows: Sequence[Feeds], path: Path, work: Path) -> str:

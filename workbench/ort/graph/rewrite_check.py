@@ -1,6 +1,6 @@
-"""What holds after every rewrite of a graph that ONNX Runtime runs, and which rewrites came before.
+"""Checks after every rewrite of a graph that ONNX Runtime runs; records the applied rewrites.
 
-Those that make a graph trainable have postconditions of their own: `workbench.trainable`.
+Rewrites that make a graph trainable have their own postconditions: `workbench.trainable`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def check_rewrite(model: onnx.ModelProto, rewrite: str) -> None:
     - Every node reads inputs, initializers and results of nodes. Their order is not checked: ONNX
       Runtime sorts nodes when it loads a graph.
     - Every value is computed once.
-    - Every output of the graph is computed or given.
+    - Every output of the graph is computed, an input or an initializer.
     - The domain of every node is declared.
 
     Args:
@@ -32,7 +32,7 @@ def check_rewrite(model: onnx.ModelProto, rewrite: str) -> None:
         rewrite: its name, such as "attention kernels".
 
     Raises:
-        EngineError: names the rewrite, what does not hold, and the rewrites before it.
+        EngineError: names the rewrite, the violated condition, and the rewrites before it.
     """
     entry = next((each for each in model.metadata_props if each.key == REWRITES), None)
     before = entry.value if entry is not None else ""

@@ -1,6 +1,6 @@
-"""Gradients that ONNX Runtime's own operators compute slowly, in standard operators.
+"""Replaces slow gradient operators of ONNX Runtime by standard operators.
 
-What each takes of its own operator's time is measured by `python -m benchmarks gradients`. The sums
+`python -m benchmarks gradients` measures the ratio of their times. The sums
 of GatherGrad, which differ from run to run with several threads, are the same in every run.
 """
 
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.onnx_io.nodes import attribute
+from workbench.ort.graph.graph_editor import GraphEditor
 
 if TYPE_CHECKING:
     import onnx
@@ -21,16 +22,16 @@ _MICROSOFT = "com.microsoft"
 
 
 def write_standard_gradients(model: onnx.ModelProto, but: Collection[str] = ()) -> dict[str, str]:
-    """Write the slow gradients of `model` in standard operators, in place.
+    """Replace the slow gradients of `model` by standard operators, in place.
 
-    They are every GatherGrad, GeluGrad, LogSoftmaxGrad and ReluGrad, and X^1, which the gradient of
-    a square has. The results are the same for finite gradients, up to rounding. A node stays as it
-    is where too little is known of its types and shapes.
+    They are all GatherGrad, GeluGrad, LogSoftmaxGrad and ReluGrad, and X^1, from the gradient of a
+    square. The results are the same for finite gradients, up to rounding. A node is not changed
+    if too little is known of its types and shapes.
 
     Args:
         model: both passes. Its domain "" has opset 16 or later. A value whose type it does not
             have is float32.
-        but: families, of `FAMILIES`, whose gradients stay as they are.
+        but: families, of `FAMILIES`, whose gradients are not changed.
 
     Returns:
         First output of each new node -> first output of the node that it replaced.
@@ -50,15 +51,16 @@ def write_standard_gradients(model: onnx.ModelProto, but: Collection[str] = ()) 
     return replaced
 
 
-class _Steps:
-    """The nodes that compute what `node` does, one after another."""
+class _GradientNodes:
+    """The nodes that replace `node`, in order."""
 
     def __init__(self, node: onnx.NodeProto) -> None:
         self._node = node
         self.made: list[onnx.NodeProto] = []
 
     def add(self, op: str, *inputs: str, last: bool = False, **attributes: Any) -> str:
-        """Append an operator; the name of its result, which is that of the node for the `last`."""
+        """Append an operator; returns the name of its result, which is that of the node for the
+        `last`."""
         from onnx import helper
 
         name = f"{self._node.name or self._node.output[0]}/{len(self.made)}/{op}"
@@ -77,7 +79,7 @@ def _gather_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.Nod
     axis, rank = attribute(node, "axis", 0), editor.rank(indices)
     if rank is None:
         return None
-    steps = _Steps(node)
+    steps = _GradientNodes(node)
     if axis == 0:
         rows = steps.add("Flatten", gradient, axis=rank)
         column = steps.add("Reshape", indices, editor.integers([-1, 1]))
@@ -107,7 +109,7 @@ def _gelu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeP
     gradient, x = node.input
     if not editor.may_be_float(x):
         return None
-    steps, half = _Steps(node), editor.real(0.5)
+    steps, half = _GradientNodes(node), editor.real(0.5)
     t = steps.add("Mul", x, editor.real(math.sqrt(0.5)))
     density = steps.add("Exp", steps.add("Neg", steps.add("Mul", t, t)))
     tail = steps.add("Mul", steps.add("Mul", density, t), editor.real(1 / math.sqrt(math.pi)))
@@ -119,7 +121,7 @@ def _gelu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeP
 def _relu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeProto]:
     """dx = dy where y is positive, else 0: by a product, without a branch for each element."""
     gradient, result = node.input
-    steps, kind = _Steps(node), editor.element_type(result, gradient)
+    steps, kind = _GradientNodes(node), editor.element_type(result, gradient)
     positive = steps.add("Greater", result, editor.zero(kind))
     steps.add("Mul", gradient, steps.add("Cast", positive, to=kind), last=True)
     return steps.made
@@ -128,7 +130,7 @@ def _relu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeP
 def _log_softmax_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeProto]:
     """dx = dy - exp(y) Σdy, whose sum is along the axis."""
     gradient, result = node.input
-    steps = _Steps(node)
+    steps = _GradientNodes(node)
     axes = editor.integers([attribute(node, "axis", -1)])
     total = steps.add("ReduceSum", gradient, axes, keepdims=1)
     share = steps.add("Mul", steps.add("Exp", result), total)
@@ -142,7 +144,7 @@ def _first_power(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodePro
     exponent = _exponent(editor, power)
     if exponent is None or exponent.item() != 1 or exponent.ndim > (editor.rank(base) or 0):
         return None
-    steps = _Steps(node)
+    steps = _GradientNodes(node)
     steps.add("Identity", base, last=True)
     return steps.made
 
@@ -166,4 +168,4 @@ _WRITERS: Mapping[tuple[str, str], tuple[str, _Write]] = {
     (_MICROSOFT, "ReluGrad"): ("relu", _relu_gradient),
     ("", "Pow"): ("", _first_power),
 }
-"""Domain and operator -> its family, and what writes it."""
+"""Domain and operator -> its family, and the function that replaces it."""

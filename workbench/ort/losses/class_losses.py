@@ -25,7 +25,7 @@ class ClassScores(NamedTuple):
     labels: str
     """(N, ...)"""
     shape: Shape
-    """Of the scores."""
+    """Shape of the scores."""
 
 
 class ClassLabels(NamedTuple):
@@ -42,7 +42,7 @@ class ClassLabels(NamedTuple):
 def cross_entropy(
     graph: LossGraph, loss: Loss, output: onnx.ValueInfoProto, target: str, spec: TensorSpec | None
 ) -> str:
-    """`torch.nn.functional.cross_entropy`; see `append_losses` for where the classes are."""
+    """`torch.nn.functional.cross_entropy`; see `append_losses` for the axis of the classes."""
     from onnx import TensorProto
 
     if spec is not None and spec.dtype == FLOAT32:
@@ -61,8 +61,8 @@ def cross_entropy(
     )
     if not loss.label_smoothing:
         return hard
-    # The rest of the target's mass lies evenly on all classes, so that every log probability
-    # counts, each as much as its class.
+    # The rest of the target's mass is uniform over all classes, so that every log probability
+    # counts, with the weight of its class.
     logarithms = graph.node("LogSoftmax", given.scores, axis=1)
     if loss.weight is not None:
         logarithms = graph.node("Mul", logarithms, _along_classes(graph, loss, given.shape))
@@ -111,7 +111,7 @@ def _against_probabilities(
 def _scores(
     graph: LossGraph, loss: Loss, output: onnx.ValueInfoProto, target: str, spec: TensorSpec | None
 ) -> ClassScores:
-    """Add the target, int64, and bring the classes to axis 1."""
+    """Add the target, int64, and move the classes to axis 1."""
     from onnx import TensorProto
 
     shape = _class_shape(loss, output)
@@ -156,7 +156,7 @@ def _class_count(output: onnx.ValueInfoProto, shape: Shape) -> int:
 
 
 def _along_classes(graph: LossGraph, loss: Loss, shape: Shape) -> str:
-    """The weights of the classes, to multiply something of `shape` with."""
+    """The weights of the classes, broadcast to `shape`."""
     import numpy as np
 
     return graph.constant(np.reshape(loss.weight, (-1, *(1 for _ in shape[2:]))))
@@ -171,7 +171,7 @@ def _labels(graph: LossGraph, loss: Loss, labels: str) -> ClassLabels:
 
 
 def _mean_over_labels(graph: LossGraph, values: str, labels: ClassLabels) -> str:
-    """The sum of `values` where the label counts, over what the labels weigh."""
+    """The sum of `values` where the label counts, divided by the sum of the labels' weights."""
     zero = graph.constant(0.0)
     return graph.node(
         "Div",

@@ -1,4 +1,4 @@
-"""A loss that is a function of torch tensors, exported and put behind a model's outputs."""
+"""A loss that is a function of torch tensors, exported and appended to a model's outputs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import torch
 
 ROWS = 3
-"""Size of the batch that the function is exported with; any other may follow."""
+"""Size of the batch that the function is exported with; the graph accepts any other."""
 
 ANY_SIZE = 5
-"""Size, while it is exported, of an axis that is dynamic and not the batch."""
+"""Size in the export of a dynamic axis other than the batch."""
 
 
 def export_function(
@@ -37,10 +37,10 @@ def export_function(
         function: takes the output or, where there are several, a tuple of them, and the target or
             a tuple of them; returns a scalar.
         outputs: with known shapes.
-        targets: int64 or float32.
+        targets: specs, int64 or float32.
 
     Raises:
-        ConfigError: it returns no scalar.
+        ConfigError: it does not return a scalar.
         UntrainableError: it fails, or cannot be exported.
     """
     import torch
@@ -87,7 +87,7 @@ def append_function(
     outputs: Sequence[onnx.ValueInfoProto],
     targets: Sequence[TensorSpec],
 ) -> str:
-    """Put the graph of a function behind `outputs`; returns its scalar."""
+    """Append the graph of a function to `outputs`; returns its scalar."""
     from onnx import helper
 
     first = _spec(outputs[0])
@@ -112,7 +112,7 @@ def _spec(value: onnx.ValueInfoProto) -> TensorSpec:
 
 
 def _with_axes_of(output: TensorSpec, target: TensorSpec) -> TensorSpec:
-    """The target, an axis of which is dynamic where the output's is: both go along one sequence."""
+    """The target with the dynamic axes of the output: both have the same sequence."""
     named = dict(enumerate(output.shape))
     shape = [
         named[axis] if isinstance(named.get(axis), str) else size

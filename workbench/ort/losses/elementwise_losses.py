@@ -34,13 +34,13 @@ def smooth_l1(graph: LossGraph, loss: Loss, output: str, target: str) -> str:
 
 
 def bce_with_logits(graph: LossGraph, loss: Loss, output: str, target: str) -> str:
-    """`torch.nn.functional.binary_cross_entropy_with_logits`, right at any logit.
+    """`torch.nn.functional.binary_cross_entropy_with_logits`, stable at any logit.
 
     With b = log(1 + exp(-|x|)), which never overflows, it is x (1/2 - y) + |x| / 2 + b, or with a
     weight p of positive targets x (1 - y) + (1 + (p - 1) y) (|x| / 2 - x / 2 + b).
 
     The usual max(x, 0) - x y + b has the gradient -y at x = 0 where Relu and Abs have the gradient
-    0 there; here the terms in |x| rightly have none and what is left gives 1/2 - y.
+    0 there; here the terms in |x| correctly have none and the rest has 1/2 - y.
     """
     half, one = graph.constant(0.5), graph.constant(1.0)
     size = graph.node("Abs", output)

@@ -1,4 +1,4 @@
-"""A graph to whose end the nodes of a loss are added."""
+"""A graph to which the nodes of a loss are appended."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LossGraph:
         self._taken |= {name for node in graph.node for name in node.output}
 
     def input(self, name: str, dtype: int, shape: Shape) -> None:
-        """Add an input of this very name.
+        """Add an input of exactly this name.
 
         Raises:
             UntrainableError: the graph has such a value already.
@@ -54,7 +54,8 @@ class LossGraph:
         return name
 
     def node(self, op: str, *inputs: str, also: str = "", **attributes: Any) -> str:
-        """Add a node; returns its first output. `also` names a second one, of no use here."""
+        """Add a node; returns its first output. `also` names a second one, which is not used
+        here."""
         from onnx import helper
 
         output = self.unused(f".{op.lower()}")
@@ -68,7 +69,7 @@ class LossGraph:
         Args:
             other: a graph without subgraphs.
             given: for each of its inputs, the value of this graph in its place.
-            layer: what messages call the nodes' layer.
+            layer: name of the nodes' layer in messages.
         """
         names = {"": "", **given}
 
@@ -93,7 +94,7 @@ class LossGraph:
         return renamed(other.output[0].name)
 
     def call(self, value: str, name: str) -> str:
-        """Give `value`, made by one of the added nodes, a name as near to `name` as is free."""
+        """Rename `value`, a result of an added node, to `name` or a free name like it."""
         free = self.unused(name.removeprefix(PREFIX))
         for node in self._graph.node:
             node.input[:] = [free if one == value else one for one in node.input]
@@ -103,7 +104,7 @@ class LossGraph:
         return free
 
     def unused(self, suffix: str) -> str:
-        """A name that nothing has, from now on taken."""
+        """An unused name, which is reserved."""
         name, number = f"{PREFIX}{suffix}", 1
         while name in self._taken:
             name, number = f"{PREFIX}{suffix}.{number}", number + 1
@@ -112,7 +113,7 @@ class LossGraph:
 
 
 def shape_of(value: onnx.ValueInfoProto) -> Shape:
-    """Sizes and names of the axes of `value`; an axis of which nothing is known is 0."""
+    """Sizes and names of the axes of `value`; an unknown axis is 0."""
     axes = value.type.tensor_type.shape.dim
     return [axis.dim_param or axis.dim_value for axis in axes]
 
@@ -126,7 +127,7 @@ def opset_of(model: onnx.ModelProto) -> int:
 
 
 def with_opset(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
-    """A copy of `model` of this opset, or of its own where that is newer.
+    """A copy of `model` of this opset, or of the model's where that is newer.
 
     Raises:
         UntrainableError: it cannot be converted.

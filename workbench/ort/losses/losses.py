@@ -28,13 +28,13 @@ def append_loss(
     target: str = "target",
     row_shape: Sequence[int] | None = None,
 ) -> onnx.ModelProto:
-    """`append_losses` of one loss.
+    """`append_losses` for one loss.
 
     Args:
-        model: as there.
+        model: see `append_losses`.
         loss: its name, or the loss with its options.
         target: name of the new input.
-        row_shape: of the target of one row; None: not known.
+        row_shape: shape of the target of one row; None: not known.
     """
     losses = as_losses(loss)
     specs = None
@@ -57,26 +57,25 @@ def append_losses(
     The outputs become the sum, a float32 scalar, then those of `model`. Every loss is the mean
     over its elements, times its factor. cross_entropy and nll have their classes on axis 1, as in
     torch, unless the output has rank 3 or more and the target has the shape of the output without
-    its last axis; then the classes are last and every position counts as a sample. Where nothing
-    is known of the target that is taken to be so for rank 3, which is what language models return.
+    its last axis; then the classes are last and every position counts as a sample. If the target
+    is unknown, that is assumed for rank 3, as language models return it.
     A float32 target of cross_entropy holds the probabilities of the classes, on axis 1.
 
     A batch in which every label is ignored has a cross_entropy of 0, where torch has NaN.
 
     Args:
         model: its outputs are float32 and have the batch on axis 0.
-        losses: one at least.
-        targets: name, shape and dtype of each new input, one a loss, or all that a function of the
-            user's own takes; None: not known.
-        names: of the new inputs where `targets` says nothing.
-        model_folder: of the saved model beside which functions of the user's own lie, where they
-            are not in `losses` themselves.
-        terms_too: where there are several losses, give what each adds as the last outputs.
+        losses: at least one.
+        targets: name, shape and dtype of each new input, one a loss, or all targets of a user
+            function; None: not known.
+        names: of the new inputs where `targets` is None.
+        model_folder: of the saved model, with the user functions that `losses` does not contain.
+        terms_too: with several losses, append the contribution of each as the last outputs.
 
     Raises:
         ConfigError: there is no such output, the numbers of losses and targets differ, or a
             function returns no scalar.
-        UntrainableError: an output's shape does not suit its loss, or a function cannot be
+        UntrainableError: an output's shape does not fit its loss, or a function cannot be
             exported.
     """
     from onnx import TensorProto, helper
@@ -113,17 +112,17 @@ def append_losses(
 
 
 class _Term(NamedTuple):
-    """One loss with what it compares."""
+    """One loss with its outputs and targets."""
 
     loss: Loss
     outputs: tuple[int, ...]
     names: tuple[str, ...]
-    """Of its targets."""
+    """Names of its targets."""
     targets: tuple[TensorSpec | None, ...]
 
     @property
     def known_targets(self) -> list[TensorSpec]:
-        """The targets of a function, which says nothing of them itself.
+        """The specs of a function's targets.
 
         Raises:
             ConfigError: they are not known.

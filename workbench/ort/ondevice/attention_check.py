@@ -9,14 +9,15 @@ import numpy as np
 Array = np.ndarray[Any, np.dtype[Any]]
 
 BATCH, HEADS, QUERIES, KEYS, CHANNELS, VALUES = 2, 3, 70, 41, 20, 9
-"""More queries than are computed at once; no size is a multiple of a vector's."""
+"""More queries than are computed at once; no size is a multiple of the vector length."""
 
 AXES = {"query_axes": "0213", "key_axes": "0231", "value_axes": "0123", "result_axes": "0213"}
-"""Which axis of each tensor is batch, head, position and channel."""
+"""Axes of batch, head, position and channel in each tensor."""
 
 
 class AttentionCheck(NamedTuple):
-    """Inputs and right outputs of both passes, each tensor with its axes in the order of `AXES`."""
+    """Inputs and correct outputs of both passes, each tensor with its axes in the order of
+    `AXES`."""
 
     attributes: dict[str, Any]
     inputs: list[Array]

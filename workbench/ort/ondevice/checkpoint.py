@@ -27,7 +27,7 @@ def write_checkpoint(
 def write_nominal_checkpoint(
     model: onnx.ModelProto, trainable: Sequence[str], frozen: Sequence[str], path: Path
 ) -> None:
-    """As `write_checkpoint`, but without the values: a session loads them from a buffer."""
+    """Like `write_checkpoint`, but without the values: a session loads them from a buffer."""
     _write(model, trainable, frozen, path, nominal=True)
 
 

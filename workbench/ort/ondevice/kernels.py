@@ -1,7 +1,7 @@
-"""Loads our own kernels for on-device training, after they have computed known results.
+"""Loads the workbench's kernels, for ORTModule and on device, after a check of their results.
 
 The library may come from a compiler that miscompiles, or run on another processor than it was built
-on: each process that uses it runs a graph of all its operators first, and compares.
+on: each process that uses it first runs a graph of all its operators, and compares the results.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from workbench.ort.freed_memory import give_back_freed_memory
 from workbench.ort.native import native
 
 CHECK_MODEL, CHECK_VALUES = "check.onnx", "check.safetensors"
-"""Beside the library: a graph of its operators, its inputs, and its outputs, computed by NumPy."""
+"""Files beside the library: a graph of its operators, and inputs and outputs computed by NumPy."""
 
 TOLERANCE = 5e-6
-"""Largest difference, over the largest magnitude of an output; 1e-6 was seen."""
+"""Largest difference relative to the largest magnitude of an output; 1e-6 was measured."""
 
 _ERROR = 3
 
@@ -30,7 +30,7 @@ class DeviceKernels(NamedTuple):
     """Whether the kernels can be used in this process."""
 
     library: Path | None
-    """That a session registers; None where they cannot be used."""
+    """Library for a session to register; None if they cannot be used."""
     problem: str = ""
     """Why they cannot be used and what to do; empty if they can."""
 
@@ -50,7 +50,7 @@ def check_kernels(library: Path) -> str:
     """Run each operator of a library and compare with known results.
 
     Returns:
-        Why it must not be used and what to do; empty if all results are right.
+        Why it must not be used and what to do; empty if all results are correct.
     """
     ort = native()
     options = ort.SessionOptions()

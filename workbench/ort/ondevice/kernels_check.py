@@ -23,10 +23,11 @@ from workbench.ort.ondevice.kernels import CHECK_MODEL, CHECK_VALUES, check_kern
 from workbench.ort.ondevice.window_check import convolution_check, pooling_check
 
 ROWS, SIZE = 70, 531
-"""More elements than one thread takes at once, and a size that is no multiple of a vector's."""
+"""More elements than one thread computes at once, and a size that is not a multiple of the vector
+length."""
 
 FEW = 5
-"""Rows where a result has none of other rows in it: each process that trains reads the values."""
+"""Rows where results depend on a single row: each process that trains reads the values."""
 
 IGNORED = -100
 """A label that is ignored."""
@@ -35,7 +36,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Case(NamedTuple):
-    """One operator with its inputs and the right outputs."""
+    """One operator with its inputs and the correct outputs."""
 
     operator: str
     attributes: dict[str, Any]
@@ -192,7 +193,7 @@ def _embedding(drawn: np.random.Generator, dy: Array) -> Case:
 
 
 def _cross_entropy(drawn: np.random.Generator, scores: Array, weights: Array) -> Iterator[Case]:
-    """Where some rows are ignored, and classes have weights."""
+    """With ignored rows and class weights."""
     wide, weights = scores.astype(np.float64), np.abs(weights)
     labels = drawn.integers(0, SIZE, ROWS)
     labels[::7] = IGNORED

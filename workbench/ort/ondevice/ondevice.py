@@ -1,7 +1,7 @@
 """ONNX Runtime's on-device training, without torch and onnx in the process.
 
-The native classes behind `onnxruntime.training.api`, used as they are: that package's own Python
-classes would import torch.
+The native classes behind `onnxruntime.training.api`, used directly: the package's Python classes
+would import torch.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from workbench.ort.ondevice.shared_arena import free_unused_memory, use_shared_a
 from workbench.ort.step_seeds import StepSeeds
 
 TRAINING_PROFILE, OPTIMIZER_PROFILE = "training", "optimizer"
-"""How the names of a session's profiles begin."""
+"""Prefixes of the names of a session's profiles."""
 
 _ERROR = 3
-"""Severity of ONNX Runtime's log below which nothing is printed."""
+"""Lowest severity of ONNX Runtime's log that is printed."""
 
 _CPU = 0
 
@@ -45,9 +45,9 @@ class TrainingSession:
 
         Args:
             checkpoint: written by `write_checkpoint`, or by `save` of a session.
-            threads: of each model's own pool.
-            seed: of Dropout and other random nodes.
-            kernels: the library of our own kernels, if `training_model` has nodes of theirs; see
+            threads: size of each model's own pool.
+            seed: seed of Dropout and other random nodes.
+            kernels: the library of the workbench's kernels, if `training_model` uses them; see
                 `device_kernels`.
 
         Raises:
@@ -59,11 +59,11 @@ class TrainingSession:
         options.log_severity_level = _ERROR
         # An idle pool that spins takes the processor from the process that runs next.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        # A pattern's block is taken beside the arena's memory of the first step, which stays: two
-        # samples' growth was 1.4 and 1.8 times as large.
+        # A pattern's block is allocated in addition to the arena's memory of the first step, which
+        # is kept: the growth of two samples was 1.4 and 1.8 times as large.
         options.enable_mem_pattern = False
-        # Gradients of weights are computed as soon as they can be, in the order of the file, and
-        # not after those of all activations, which are kept until then.
+        # Gradients of weights are computed as early as possible, in the order of the file, not
+        # after those of all activations, which would be kept until then.
         options.execution_order = ort.ExecutionOrder.PRIORITY_BASED
         use_shared_arena(options)
         profile_if_requested(options, TRAINING_PROFILE)
@@ -98,7 +98,7 @@ class TrainingSession:
         """Forward and backward, no step; returns the loss. `gradient` returns the gradients.
 
         Args:
-            inputs: as `train_step` takes them.
+            inputs: as for `train_step`.
         """
         results = self._values()
         self._module.train_step(inputs, results)
@@ -106,17 +106,17 @@ class TrainingSession:
         return float(results[0].numpy())
 
     def accumulate(self, inputs: Sequence[np.ndarray]) -> float:
-        """Forward and backward, whose gradient stays for the next step; the loss.
+        """Forward and backward, with the gradient kept for the next step; returns the loss.
 
         Args:
-            inputs: as `train_step` takes them.
+            inputs: as for `train_step`.
         """
         results = self._values()
         self._module.train_step(inputs, results)
         return float(results[0].numpy())
 
     def train_step(self, inputs: Sequence[np.ndarray]) -> float:
-        """Forward, backward, optimizer step and gradient reset; the loss before the step.
+        """Forward, backward, optimizer step and gradient reset; returns the loss before the step.
 
         Args:
             inputs: the model's inputs, then the target; contiguous.
@@ -126,7 +126,7 @@ class TrainingSession:
         return loss
 
     def step(self) -> None:
-        """Optimizer step, by the gradient that was accumulated, and gradient reset."""
+        """Optimizer step with the accumulated gradient, and gradient reset."""
         self._optimizer.optimizer_step()
         self._module.lazy_reset_grad()
 
@@ -134,7 +134,7 @@ class TrainingSession:
         """Every output of the eval model, in evaluation mode.
 
         Args:
-            inputs: as `train_step` takes them.
+            inputs: as for `train_step`.
 
         Returns:
             The loss, a scalar, the first output, (batch, ...), and the others.
@@ -148,7 +148,7 @@ class TrainingSession:
         return np.array(self._state.get_parameter(name).data.numpy())
 
     def gradient(self, name: str) -> np.ndarray:
-        """A copy of the gradient that the last step left in the parameter's buffer."""
+        """A copy of the gradient in the parameter's buffer after the last step."""
         return np.array(self._state.get_parameter(name).grad.numpy())
 
     def set_parameter(self, name: str, value: np.ndarray) -> None:
@@ -167,8 +167,9 @@ class TrainingSession:
         """Replace the parameters by those in a buffer.
 
         Args:
-            buffer: float32, of one axis, as `Artifacts.parameters_to_buffer` makes it.
-            trainable_only: whether it was made so. From a nominal checkpoint it must not be.
+            buffer: float32, one-dimensional, as returned by `Artifacts.parameters_to_buffer`.
+            trainable_only: whether it was made with that argument; must be False for a nominal
+                checkpoint.
 
         Raises:
             EngineError: it has another size, dtype or number of axes; or the checkpoint is nominal
@@ -192,7 +193,8 @@ class TrainingSession:
             ) from error
 
     def close(self) -> None:
-        """Let go of the models, which writes their profiles; nothing can be done afterwards."""
+        """Release the models, which writes their profiles; the session cannot be used
+        afterwards."""
         del self._module, self._optimizer
 
     def save(self, path: Path) -> None:

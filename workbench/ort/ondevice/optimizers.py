@@ -35,8 +35,8 @@ def make_optimizer_model(
     Args:
         optimizer: "adamw" or "sgd" (without momentum, as `torch.optim.SGD` by default).
         weight_decay: of adamw. That of sgd is part of the gradient, see `gradient_weight_decay`,
-            unless gradients are clipped, which `torch` does before it adds the decay.
-        max_grad_norm: see `torch.nn.utils.clip_grad_norm_`; None: gradients stay as they are.
+            unless gradients are clipped, which `torch` does before the decay is added.
+        max_grad_norm: see `torch.nn.utils.clip_grad_norm_`; None: no clipping.
 
     Raises:
         ConfigError: there is no such optimizer.
@@ -94,15 +94,15 @@ def _adamw(inputs: list[str], weight_decay: float) -> onnx.NodeProto:
 
 
 def _clipped(max_norm: float, weight_decay: float) -> list[onnx.NodeProto]:
-    """The gradients as `torch.nn.utils.clip_grad_norm_` leaves them, as "clipped".
+    """The gradients clipped as by `torch.nn.utils.clip_grad_norm_`, as "clipped".
 
-    ONNX Runtime hands over the gradients in the order of a hash table, another one in each process,
-    and its InplaceClipGradNorm sums in that order: no two trainings would be equal bit for bit.
+    ONNX Runtime passes the gradients in the order of a hash table, which differs between processes,
+    and its InplaceClipGradNorm sums in that order: training would not be bitwise reproducible.
     Here the squares are sorted before they are summed.
 
     Args:
-        max_norm: of all gradients together.
-        weight_decay: times the parameter, added to each clipped gradient.
+        max_norm: total norm of all gradients.
+        weight_decay: its product with the parameter is added to each clipped gradient.
     """
     from onnx import TensorProto, helper
 
@@ -130,7 +130,7 @@ def _clipped(max_norm: float, weight_decay: float) -> list[onnx.NodeProto]:
 
 
 def _squared_norm() -> onnx.GraphProto:
-    """Of one gradient."""
+    """Squared norm of one gradient."""
     from onnx import helper
 
     return helper.make_graph(
@@ -155,7 +155,7 @@ def _scaled() -> onnx.GraphProto:
 
 
 def _scaled_and_decayed(weight_decay: float) -> onnx.GraphProto:
-    """One gradient times a factor, and as much of its parameter as the decay says."""
+    """One gradient times a factor, plus the decay times its parameter."""
     from onnx import TensorProto, helper
 
     return helper.make_graph(
@@ -182,7 +182,7 @@ def gradient_weight_decay(
 ) -> float:
     """The decay that the training model adds to each gradient, as decay times weight.
 
-    `torch.optim.SGD` adds it so, and ONNX Runtime's kernel for sgd knows no decay. It is 0 where
+    `torch.optim.SGD` adds it so, and ONNX Runtime's kernel for sgd has no decay. It is 0 where
     the optimizer model decays the weights: that of adamw, and one that clips gradients first.
     """
     return weight_decay if optimizer == "sgd" and max_grad_norm is None else 0.0

@@ -22,8 +22,8 @@ def step_timings(
     Args:
         folder: the profiles of a session that was loaded within `profiled` and is closed.
         training_model: that it ran; its first output is the loss.
-        steps: how many.
-        batches: of each step, whose gradients it averages.
+        steps: number of steps.
+        batches: batches of each step, whose gradients are averaged.
     """
     import onnx
 
@@ -48,7 +48,7 @@ def _of_training(
 ) -> Iterator[Timing]:
     """The nodes of one run, in the order in which they ran, which need not be that of the passes.
 
-    Those called `own` are run by kernels of the workbench.
+    The nodes `own` are run by kernels of the workbench.
     """
     known = [is_forward.get(_before_fusion(node.node, is_forward)) for node in run.nodes]
     end = max((index for index, forward in enumerate(known) if forward), default=-1)
@@ -59,7 +59,7 @@ def _of_training(
 
 
 def _before_fusion(name: str, given: Container[str]) -> str:
-    """The node of the graph by which ONNX Runtime called what it has fused, where it did."""
+    """The node of the graph after which ONNX Runtime named a fused node."""
     name = name.removeprefix("fused ")
     while name not in given and "/" in name:
         name = name.rpartition("/")[0]
@@ -71,9 +71,9 @@ def _timing(node: NodeTime, backward: bool) -> Timing:
 
 
 def _runs(folder: Path, name: str) -> list[SessionRun]:
-    """Those of the session that ran.
+    """Runs of the training session.
 
-    The one for evaluation has a file of its own, without runs, if it was loaded a second later.
+    The one for evaluation has a separate file, without runs, if it was loaded a second later.
     """
     files = folder.glob(f"{name}*.json")
     return max((runs_of(json.loads(path.read_text(encoding="utf-8"))) for path in files), key=len)

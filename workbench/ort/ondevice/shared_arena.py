@@ -1,7 +1,7 @@
 """One arena for the values of every session of a process, whose unused memory can be freed.
 
-With an arena of its own, as is ONNX Runtime's default, each model keeps what it once took for the
-values of a step: training, evaluation and the writing of a checkpoint add up, though only one of
+With one arena per session, as is ONNX Runtime's default, each model keeps the memory of the values
+of a step: training, evaluation and the writing of a checkpoint add up, though only one of
 them runs at a time.
 """
 
@@ -29,13 +29,13 @@ _IDENTITY = bytes.fromhex(
 
 
 def use_shared_arena(options: Any) -> None:
-    """Have a session that is loaded with these native options take its values from the arena."""
+    """Let sessions with these native options allocate their values from the arena."""
     _create()
     options.add_session_config_entry("session.use_env_allocators", "1")
 
 
 def free_unused_memory() -> None:
-    """Give what no value lies on back to the system; the next step takes it anew."""
+    """Release unused memory to the system; the next step allocates it again."""
     session, run_options = _freeing()
     session.run(["y"], {"x": np.zeros((), np.float32)}, run_options)
 
@@ -59,7 +59,7 @@ def _create() -> None:
 
 @cache
 def _freeing() -> tuple[Any, Any]:
-    """A session on the arena, and the options of a run that frees what is unused after it."""
+    """A session on the arena, and the options of a run that frees unused memory at its end."""
     ort = native()
     options = ort.SessionOptions()
     options.log_severity_level = _ERROR

@@ -1,4 +1,4 @@
-"""Known results of our kernels of convolution and max pooling: NumPy's, in float64."""
+"""Reference results for the kernels of convolution and max pooling, by NumPy in float64."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WINDOW = {
     **{"height": 3, "width": 2, "row_stride": 2, "column_stride": 1, "row_dilation": 1},
     **{"column_dilation": 2, "top": 1, "bottom": 2, "left": 0, "right": 1},
 }
-"""With all that the kernels distinguish."""
+"""Attributes that cover all cases of the kernels."""
 
 
 def convolution_check(drawn: np.random.Generator) -> Iterator[Known]:
@@ -30,7 +30,7 @@ def convolution_check(drawn: np.random.Generator) -> Iterator[Known]:
     x, bias = normal(BATCH, CHANNELS, HEIGHT, WIDTH), normal(FILTERS)
     weights = normal(FILTERS, CHANNELS // GROUPS, WINDOW["height"], WINDOW["width"])
     covered = _covered(x.astype(np.float64), 0.0)
-    # Of each group: its channels, its filters.
+    # For each group: its channels, its filters.
     grouped = covered.reshape(BATCH, GROUPS, -1, *covered.shape[2:])
     filters = weights.astype(np.float64).reshape(GROUPS, -1, *weights.shape[1:])
     product = np.einsum("ngcabhw,gfcab->ngfhw", grouped, filters)
@@ -49,7 +49,7 @@ def convolution_check(drawn: np.random.Generator) -> Iterator[Known]:
 
 
 def pooling_check(drawn: np.random.Generator) -> Iterator[Known]:
-    """Max pooling and its gradient, with the ReLU before."""
+    """Max pooling and its gradient, with a preceding ReLU."""
     x = drawn.standard_normal((BATCH, CHANNELS, HEIGHT, WIDTH)).astype(np.float32)
     covered = _covered(x.astype(np.float64), -np.inf)
     shape = covered.shape
@@ -73,7 +73,7 @@ def _covered(x: Array, border: float) -> Array:
 
 
 def _spread(slopes: Array, shape: tuple[int, ...]) -> Array:
-    """Add what each window has for the values that it covers to these; the converse."""
+    """The transpose of `_covered`: add each window's values to the values that it covers."""
     rows, columns = shape[2:]
     top, left = WINDOW["top"], WINDOW["left"]
     wide = np.zeros((*shape[:2], rows + top + WINDOW["bottom"], columns + left + WINDOW["right"]))
@@ -84,7 +84,7 @@ def _spread(slopes: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _windows(shape: tuple[int, ...]) -> tuple[int, int]:
-    """How many there are below each other, and beside each other."""
+    """Number of windows along each axis."""
     rows = shape[2] + WINDOW["top"] + WINDOW["bottom"]
     columns = shape[3] + WINDOW["left"] + WINDOW["right"]
     height = (WINDOW["height"] - 1) * WINDOW["row_dilation"] + 1
@@ -96,7 +96,7 @@ def _windows(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _places(shape: tuple[int, ...]) -> Iterator[tuple[slice, slice]]:
-    """Of each value of a window, where it lies for all windows."""
+    """For each value of a window, its positions for all windows."""
     rows, columns = _windows(shape)
     row_stride, column_stride = WINDOW["row_stride"], WINDOW["column_stride"]
     for a in range(WINDOW["height"]):

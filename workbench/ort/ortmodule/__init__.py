@@ -1,4 +1,4 @@
-"""A thin ORTModule: from a module to a graph of both passes that ONNX Runtime runs.
+"""A thin ORTModule: converts a module to a graph of both passes, which ONNX Runtime runs.
 
     module ── export ──▶ forward graph ── gradient ──▶ both passes ── session ──▶ native agent
                                                                         ▲

@@ -53,7 +53,7 @@ class Origin(NamedTuple):
     shapes: tuple[tuple[int, ...], ...]
     """The shapes of these tensors in the call that it was built for."""
     axes: Axes
-    """Which of their axes have any size in other calls."""
+    """Their dynamic axes."""
     export_s: float
     """Seconds to export the module."""
     gradient_s: float
@@ -70,23 +70,23 @@ class Built(NamedTuple):
     trained: tuple[int, ...]
     """Places of the trained parameters among the tensors of `state`."""
     structure: Structure
-    """That of what the module returns."""
+    """Structure of the module's result."""
     dtypes: tuple[torch.dtype, ...]
-    """Of the tensors in what the module returns; those of the program's results may differ."""
+    """Dtypes of the tensors in the module's result; those of the program's results may differ."""
     origin: Origin
     segments: tuple[Built, ...] = ()
     """Those with a gradient, where custom autograd functions run between them, or where gradients
-    come in pieces."""
+    are computed in pieces."""
     functions: tuple[str, ...] = ()
     """The custom autograd function of each call, which PyTorch runs."""
     updated: frozenset[str] = frozenset()
-    """Names of the buffers that it writes, but for running statistics."""
+    """Names of the buffers that it writes, except running statistics."""
     ranges: Ranges = ANY_SIZE
-    """The sizes that it is right for."""
+    """The sizes that it is valid for."""
 
     @property
     def repeatable(self) -> bool:
-        """Whether a call like the one before needs no look at the parameters' values."""
+        """Whether a call like the previous one needs no check of the parameters' values."""
         copies = any(each.session.state.copies for each in self.graphs)
         return self.structure is LEAF and not copies
 
@@ -121,12 +121,12 @@ def build(
         layout: of the module, current.
         arguments: structure of the pair (args, kwargs) of a call.
         tensors: those among the arguments.
-        axes: which of their axes have any size.
-        autocast: what autocast casts to in the call; None: it is off.
+        axes: their dynamic axes.
+        autocast: autocast dtype of the call; None: it is off.
         bucket_bytes: size of the buckets in which its gradients are exchanged during the backward
             pass; None: they are not.
         options: how to build and run the graph.
-        disable_randomness: leave nothing to chance, see `without_randomness`.
+        disable_randomness: replace random draws by constants, see `without_randomness`.
 
     Raises:
         UntrainableError: the module cannot be exported or differentiated, or the arguments are
@@ -183,10 +183,10 @@ def _compute_in_float32(
 
 
 def _with_randomness(exported: ForwardGraph, *, disabled: bool) -> ForwardGraph:
-    """The graph with draws that follow the seed of PyTorch, or without any."""
+    """The graph with random draws seeded by PyTorch's seed, or without randomness."""
     model = without_randomness(exported.model) if disabled else exported.model
-    # What a node draws follows the seed that PyTorch was given. Each of each step takes the next
-    # number, so those of neighbouring seeds must lie far apart.
+    # The draws of a node follow PyTorch's seed. Each draw takes the next number, so the sequences
+    # of adjacent seeds must be far apart.
     random = np.random.default_rng(torch.initial_seed() % 2**64)
     native().set_seed(int(random.integers(2, 2**31)))
     return exported._replace(model=seeded_draws(model))
@@ -219,9 +219,9 @@ def _in_pieces(
     export_s: float,
     cuts: tuple[int, ...],
 ) -> Built:
-    """A graph that is cut where that is possible, or the whole one."""
+    """A graph cut into segments if possible, or the whole one."""
     if cuts:
-        # What goes across may be something that ONNX Runtime can train through inside a graph only.
+        # A value at a cut may be one that ONNX Runtime can train through only inside a graph.
         with suppress(UntrainableError):
             return _in_segments(exported, tensors, layout, options, axes, export_s, cuts)
     loaded = create_program(exported.model, exported.inputs, tensors, layout, options)

@@ -57,6 +57,6 @@ def bucket_bytes() -> int | None:
 
 
 def _fully_sharded_class() -> tuple[type, ...]:
-    # Who has not imported it has made none, and importing it takes a second.
+    # Without an import there is none, and the import takes a second.
     fsdp = sys.modules.get(_FSDP)
     return () if fsdp is None else (fsdp.FullyShardedDataParallel,)

@@ -1,4 +1,4 @@
-"""Whether results have to be the same bits at every run."""
+"""Whether results must be bitwise reproducible."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from workbench.settings.ortmodule_options import ORTModuleOptions
 
 
 def is_deterministic(options: ORTModuleOptions) -> bool:
-    """Whether the same bits are required at every run, by option or of PyTorch."""
+    """Whether bitwise reproducible results are required, by option or by PyTorch's setting."""
     return options.deterministic or torch.are_deterministic_algorithms_enabled()

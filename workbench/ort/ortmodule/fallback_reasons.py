@@ -28,7 +28,7 @@ TOO_MANY = (
     "that change from call to call as tensors"
 )
 NORMAL_CALLS = frozenset({EVALUATION, NO_GRADIENTS})
-"""Reasons to run in PyTorch that are no part of a training step."""
+"""Reasons to run in PyTorch that do not concern training steps."""
 
 EXPECTED = NORMAL_CALLS | {TRANSFORM, NOTHING_TRAINS, EMPTY, NO_TENSORS, SETS_UP}
 """Reasons that need no warning."""

@@ -1,4 +1,4 @@
-"""The graphs that were built for calls of one kind, by the sizes that each of them takes."""
+"""The graphs built for calls of one kind, by the sizes that each supports."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from workbench.ort.ortmodule.build_graph import Built
 from workbench.ort.ortmodule.capture.sizes import Axes, Fit, SeenSizes, Shapes, one_row
 
 Alike = Callable[[tuple[int, ...]], bool]
-"""Whether a module does with one row what it does with more; is given the places of the tensors
+"""Whether a module computes one row as it does more; its argument is the places of the tensors
 that have a batch."""
 
 
 class GraphCache:
     """Graphs built for calls that differ in nothing but the sizes of their tensors.
 
-    The first graph has the sizes of its call, and any batch. When a call of other sizes comes, one
-    more is built in which every axis that was seen to differ has any size, and replaces those that
-    it can do the work of. A batch of one runs on the graph of others where the module does with it
-    what it does with those, and otherwise on one of its own. Where the module cannot be exported
-    so, each choice of sizes gets a graph of its own.
+    The first graph has the sizes of its call, and any batch. For a call of other sizes, another is
+    built in which every axis that has differed is dynamic; it replaces the graphs whose calls it
+    can run. A batch of one uses the graph of larger batches if the module computes it equally, and
+    otherwise its own. If the module cannot be exported so, each combination of sizes gets its own
+    graph.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class GraphCache:
         self.why_pytorch = ""
         """Why no graph can run such calls; empty until a reason is found."""
         self.changes = 0
-        """How many calls were seen to change state of the module."""
+        """Number of calls that changed state of the module."""
         self._one_row_alike: bool | None = None
 
     def settle(self, why_pytorch: str) -> None:
@@ -53,7 +53,7 @@ class GraphCache:
         return None
 
     def _is_usual(self, shapes: Shapes, axes: Axes, alike: Alike) -> bool:
-        """Whether a graph with these dynamic axes may run a call that has one row, if it has."""
+        """Whether a graph with these dynamic axes may run the call, if it has one row."""
         places = one_row(shapes, axes)
         if not places:
             return True
@@ -62,15 +62,15 @@ class GraphCache:
         return self._one_row_alike
 
     def make(self, shapes: Shapes, build: Callable[[Axes], Built], alike: Alike) -> Built:
-        """Build the graph for a call that `find` has none for.
+        """Build the graph for a call for which `find` returns none.
 
         Args:
             shapes: of the tensors of the call.
             build: builds a graph with these dynamic axes.
-            alike: see there.
+            alike: see `Alike`.
 
         Raises:
-            UntrainableError: as `build` without a dynamic axis.
+            UntrainableError: raised by `build` without a dynamic axis.
         """
         if self._seen is None:
             self._seen = SeenSizes(shapes)

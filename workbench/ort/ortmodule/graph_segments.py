@@ -1,8 +1,8 @@
 """Segments of a module's graph, and the custom autograd functions between them.
 
-Each segment is a program of its own, a node of autograd's graph like that of a whole module;
-between them the functions themselves are applied. Autograd joins their backward passes. A graph is
-also cut into segments where no function is, so that its gradients do not all come at the end.
+Each segment is a separate program, a node of autograd's graph like that of a whole module;
+between them the functions are applied. Autograd connects their backward passes. A graph is also cut
+into segments at other places, so that gradients are available before the end.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 Tensors = Sequence[torch.Tensor]
 
 _BOOL = 9
-"""ONNX's number of the type of booleans."""
+"""ONNX's number of the type bool."""
 
 _NOT_YET = torch.empty(0)
-"""In place of a value before it is computed."""
+"""Placeholder of a value before it is computed."""
 
 
 class _TrainedSegment(NamedTuple):
@@ -45,11 +45,11 @@ class _TrainedSegment(NamedTuple):
 
     loaded: LoadedProgram
     first: int
-    """Place of its first parameter among those that a run is given."""
+    """Place of its first parameter among those of a run."""
     booleans: frozenset[int]
-    """Which results are booleans, that ONNX Runtime gives as bytes."""
+    """Results that are booleans, which ONNX Runtime returns as bytes."""
     constants: tuple[int, ...]
-    """Which inputs required no gradient when it was loaded."""
+    """Inputs that required no gradient when it was loaded."""
 
     def run(self, inputs: Tensors, parameters: Tensors) -> Tensors:
         _check_constants(inputs, self.constants)
@@ -58,7 +58,7 @@ class _TrainedSegment(NamedTuple):
 
 
 class _ForwardSegment(NamedTuple):
-    """A segment of which nothing is trained, such as what lies before the first parameter."""
+    """A segment without trained parameters, such as that before the first parameter."""
 
     session: ForwardSession
     booleans: frozenset[int]
@@ -95,7 +95,7 @@ class _Application(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """Something to run, with the places of what it takes and gives."""
+    """A part to run, with the places of its inputs and outputs."""
 
     part: _TrainedSegment | _ForwardSegment | _Application
     takes: tuple[int, ...]
@@ -108,20 +108,20 @@ class SegmentsState:
     def __init__(self, states: Sequence[BoundState]) -> None:
         self._states = states
         self.tensors: list[torch.Tensor] = []
-        """Those of each segment in turn. Current after `refresh`."""
+        """Tensors of each segment in turn. Current after `refresh`."""
 
     def refresh(self) -> None:
-        """Wrap whatever lies elsewhere than it did; see `BoundState`."""
+        """Wrap tensors whose memory has changed; see `BoundState`."""
         for state in self._states:
             state.refresh()
         self.tensors = [tensor for state in self._states for tensor in state.tensors]
 
 
 class Segments:
-    """Runs the segments of a graph and the functions between them; stands where a `Program` may.
+    """Runs the segments of a graph and the functions between them; has the interface of `Program`.
 
-    Segments are loaded in the order in which they run, each with the values that come out of those
-    before it, so that it is known which of them require a gradient.
+    Segments are loaded in the order in which they run, each with the outputs of earlier ones, so
+    that it is known which of them require a gradient.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Segments:
             tensors: arguments of the module, of the usual size.
             layout: of the module, current.
             options: how to build and run the graphs.
-            cuts: where else a segment ends; see `split`.
+            cuts: further ends of segments; see `split`.
 
         Raises:
             UntrainableError: a part of the graph has no gradient or no kernel.
@@ -189,7 +189,7 @@ class Segments:
 
     @property
     def forward_sessions(self) -> tuple[ForwardSession, ...]:
-        """Those of the segments that have none."""
+        """Sessions of the segments without a gradient."""
         return tuple(
             step.part.session for step in self._steps if isinstance(step.part, _ForwardSegment)
         )
@@ -214,7 +214,7 @@ class Segments:
         return made, tuple(trained)
 
     def _begin(self, inputs: Tensors) -> list[torch.Tensor]:
-        """The values of a run by their places, with those that are there before it."""
+        """The values of a run by their places, with those known before it."""
         values = [*inputs, *[_NOT_YET] * (len(self._places) - len(inputs))]
         for place, (registry, name) in self._held:
             values[place] = registry[name]
@@ -226,7 +226,7 @@ class Segments:
         return self._places.setdefault(name, len(self._places))
 
     def _hold(self, graph: ForwardGraph, calls: Sequence[Call]) -> None:
-        """Note what functions take, or the module returns, and no segment computes."""
+        """Record values that functions or the module's results need and no segment computes."""
         for call in calls:
             for name in call.inputs:
                 self._place(name)
@@ -272,7 +272,7 @@ class Segments:
         values: list[torch.Tensor],
         parameters: Tensors,
     ) -> None:
-        """Append a step, and run it for the first time."""
+        """Append a step, and run it once."""
         takes = tuple(self._place(name) for name in inputs)
         gives = tuple(self._place(name) for name in outputs)
         values += [_NOT_YET] * (len(self._places) - len(values))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.autograd.graph import saved_tensors_hooks
 
 from workbench.export.effects.changed_state import ChangedStateError
 from workbench.ort.ortmodule.build_graph import Built, build
@@ -39,7 +40,7 @@ MOST_GRAPHS = 32
 
 
 class _Call(NamedTuple):
-    """A call for which something is looked up or built."""
+    """A call for which a graph is looked up or built."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -57,10 +58,10 @@ class Graphs:
     """The graphs for one module, by the kinds of calls that they run."""
 
     def __init__(self, module: nn.Module, settings: Mapping[str, Any]) -> None:
-        """Build nothing yet.
+        """Create without graphs.
 
         Args:
-            module: what calls run.
+            module: the module that calls run.
             settings: how graphs are built, for `build`.
         """
         self._module = module
@@ -130,7 +131,7 @@ class Graphs:
         if trial.why_pytorch:
             return self._noted(cache, trial)
         if trial.set_up or self.layout.attributes.left_out:
-            # From here on such calls change nothing: all can be watched.
+            # From here on such calls change no state: all attributes can be watched.
             self._refresh_layout()
             cache = self._caches[call.key]
         self.layout.releases_memory = releases_memory((wrapper, *self.layout.modules))
@@ -147,7 +148,8 @@ class Graphs:
         return self.layout
 
     def _build(self, call: _Call, axes: Axes) -> Built:
-        with torch.autocast("cpu", enabled=False):
+        # Hooks of the caller may write saved tensors to a disk: not for an export.
+        with torch.autocast("cpu", enabled=False), saved_tensors_hooks(_as_it_is, _as_it_is):
             made = build(
                 self._module,
                 self.layout,
@@ -164,7 +166,7 @@ class Graphs:
         return made._replace(dtypes=found)
 
     def _noted(self, cache: GraphCache, trial: Trial) -> Trial:
-        """The trial that PyTorch ran; its reason is final unless it may have set something up."""
+        """The trial that PyTorch ran; its reason is final unless it may have initialized state."""
         self.layout.attributes.leave_out_changed()
         cache.changes += 1
         if trial.only_state and cache.changes == 1:
@@ -202,8 +204,12 @@ def _call(
     return _Call(args, kwargs, arguments, tensors, shapes, autocast, buckets, key)
 
 
+def _as_it_is(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor
+
+
 def _why_no_graph(layout: Layout) -> str:
-    """Why no graph can run the module as it is now; empty where one can."""
+    """Why no graph can run the module in its current state; empty if one can."""
     if partitioned(layout.tensors()):
         return PARTITIONED
     hook = layout.lost_hook()

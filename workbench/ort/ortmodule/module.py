@@ -33,29 +33,29 @@ _under_autocast = torch.is_autocast_enabled
 
 
 class ORTModule(ModuleWrapper):
-    """Wraps a module: same arguments, results, parameters and `state_dict`, another engine.
+    """Wraps a module with the same arguments, results, parameters and `state_dict`.
 
     In training mode with gradients enabled, forward and backward run in ONNX Runtime. The first
     call exports the module, builds its gradient graph and loads it, which takes seconds. Later
     calls with another batch size use the same graph. The first call with other sizes beyond the
-    batch gets a graph that takes any size there, if the module allows that; calls with other
+    batch builds a graph with dynamic sizes there, if the module allows that; calls with other
     dtypes or another nesting, or with another choice of frozen parameters or of layers in
-    evaluation mode, get a graph of their own at their first time. Numbers and
-    strings among the arguments are part of a graph; those that are attributes of the module are so
-    as well, and when one is changed, graphs are built again.
+    evaluation mode, build their own graph at the first call. Numbers and strings among the
+    arguments are part of a graph; so are those that are attributes of the module: when one is
+    changed, graphs are built again.
 
     In evaluation mode, under `torch.no_grad()`, under transforms of `torch.func`, and where nothing
-    requires a gradient, the wrapped module itself runs, in PyTorch. So it does, with a warning,
+    requires a gradient, the wrapped module itself runs, in PyTorch. It also runs, with a warning,
     where hooks are registered on its submodules: a graph would lose them. Hooks on the module
     itself run around the graph. `pytorch_calls` counts such calls.
 
-    Before anything is built for a call, PyTorch runs it. If that changes what a graph would not,
-    such as a counter of the module, an argument, or a buffer by `.data`, that was the call, and
-    PyTorch runs later ones too, with a warning. A module that changes a parameter is refused.
+    Before anything is built for a call, PyTorch runs it. If that has effects that a graph lacks,
+    such as a counter of the module, an argument, or a buffer by `.data`, its result is returned,
+    and PyTorch runs later calls too, with a warning. A module that changes a parameter is refused.
 
     A custom `torch.autograd.Function` in the module is applied by PyTorch, between segments of the
-    graph; the first call does so twice more, to see what it changes and to build what comes behind.
-    `functions` names them.
+    graph; the first call applies it twice more, to determine its side effects and to build later
+    segments. `functions` names them.
 
     Under `torch.autocast` the graph casts where PyTorch does: products of bfloat16 numbers, summed
     in float32 and rounded to bfloat16. Recurrent layers and custom functions are refused there.
@@ -63,9 +63,9 @@ class ORTModule(ModuleWrapper):
     A method of the module that calls `self(x)` or `self.forward(x)`, such as a `training_step`,
     runs that call so, too. `inspect.signature(forward)` is that of the module's.
 
-    The wrapper holds the very parameters, buffers, submodules and hooks of the module under the
-    same names: optimizers, `state_dict` and `load_state_dict` take either for the other. It can be
-    copied and pickled; a copy builds its graphs again.
+    The wrapper has the same parameters, buffers, submodules and hooks as the module, under the same
+    names: optimizers, `state_dict` and `load_state_dict` accept either. It can be copied and
+    pickled; a copy builds its graphs again.
 
     Args:
         module: on the CPU; it is not copied. Its forward takes tensors, None, numbers, strings,
@@ -73,17 +73,18 @@ class ORTModule(ModuleWrapper):
             registered with PyTorch's pytree, and objects of any class that hold no tensor of the
             graph.
         options: how to build and run the graphs: an `ORTModuleOptions`, or a dict of its fields.
-        disable_randomness: in training too, Dropout passes its input on and other random draws are
+        disable_randomness: in training mode too, Dropout is the identity and other random draws are
             constants, so that the results can be compared with those of another engine.
 
     Raises:
         ConfigError: an option is unknown or wrong.
         UntrainableError: in the first call, where torch cannot export the module or ONNX Runtime
-            cannot differentiate it; names the operator and the remedy. The module is unchanged.
+            cannot differentiate it; the message names the operator and a remedy. The module is
+            unchanged.
     """
 
     pytorch_calls: Counter[str]
-    """How many calls the wrapped module itself ran, in PyTorch, by the reason."""
+    """Number of calls that PyTorch ran by the wrapped module, by reason."""
 
     def __init__(
         self,
@@ -146,7 +147,7 @@ class ORTModule(ModuleWrapper):
 
     @override
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Do nothing but warn: ONNX Runtime runs what torch.compile would compile."""
+        """Only warn: ONNX Runtime runs the passes that torch.compile would compile."""
         warnings.warn(
             "ORTModule.compile() does nothing: ONNX Runtime runs the forward and backward pass. "
             "Compile the plain module where PyTorch is to run them.",
@@ -183,7 +184,7 @@ class ORTModule(ModuleWrapper):
     @property
     def functions(self) -> tuple[str, ...]:
         """The custom autograd functions that PyTorch runs between graphs: one for each call in each
-        forward pass that something was built for."""
+        forward pass that was built."""
         return tuple(name for one in self._graphs.built for name in one.functions)
 
     @property
@@ -198,9 +199,9 @@ class ORTModule(ModuleWrapper):
         return graphs[-1].session.options_report if graphs else ()
 
     def build_for(self, *args: Any, **kwargs: Any) -> None:
-        """Build now what calls with arguments like these need.
+        """Build the graphs for calls with arguments like these now.
 
-        Changes nothing but what forward pre-hooks of the module do, which run.
+        Has no other side effects than the module's forward pre-hooks, which run.
 
         Raises:
             UntrainableError: see the class.
@@ -219,7 +220,7 @@ class ORTModule(ModuleWrapper):
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]
 def _outside_of_dynamo(module: ORTModule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call of the module by code that `torch.compile` compiles: Dynamo must not look inside."""
+    """A call of the module by code that `torch.compile` compiles: Dynamo must not trace it."""
     return module.forward(*args, **kwargs)
 
 

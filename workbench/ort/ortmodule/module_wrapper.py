@@ -12,29 +12,29 @@ from typing_extensions import override
 _REGISTRIES = frozenset(
     name for name, value in vars(nn.Module()).items() if isinstance(value, (dict, set))
 )
-"""Where a module keeps parameters, buffers, submodules and hooks."""
+"""Registries of a module's parameters, buffers, submodules and hooks."""
 
 
 class ModuleWrapper(nn.Module):
     """Has the parameters, buffers, submodules, hooks, mode and attributes of the wrapped module.
 
-    They are not copies. A hook that is registered with either is a hook of both, and fires once,
+    They are not copies. A hook that is registered on either applies to both, and fires once,
     with the wrapper as its module, when the wrapper is called. An attribute that is set on the
     wrapper is set on the wrapped module.
 
-    A subclass sets attributes of its own before it calls this `__init__`.
+    A subclass sets its own attributes before it calls this `__init__`.
     """
 
     wrapped: nn.Module
 
     def __init__(self, module: nn.Module) -> None:
-        # That of nn.Module would make registries of its own.
+        # That of nn.Module would create new registries.
         registries = {name: vars(module)[name] for name in _REGISTRIES}
         vars(self).update(registries, wrapped=module)
 
     @property
     def _modules(self) -> dict[str, nn.Module | None]:  # type: ignore[override]
-        # A Sequential makes itself a new one when an item is taken away.
+        # A Sequential replaces its registry when an item is removed.
         return self.wrapped._modules
 
     def before_forward(
@@ -68,7 +68,7 @@ class ModuleWrapper(nn.Module):
 
     @override
     def state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """That of the wrapped module."""
+        """The state dict of the wrapped module."""
         return self.wrapped.state_dict(*args, **kwargs)
 
     @override
@@ -78,13 +78,13 @@ class ModuleWrapper(nn.Module):
 
     @override
     def named_modules(self, *args: Any, **kwargs: Any) -> Any:
-        """Those of the wrapped module, with this one in its place."""
+        """Named modules of the wrapped module, with this one in its place."""
         for name, each in self.wrapped.named_modules(*args, **kwargs):
             yield name, self if each is self.wrapped else each
 
     @override
     def _get_name(self) -> str:
-        # transformers decides by it whether labels are shifted.
+        # transformers uses it to decide whether labels are shifted.
         name: str = self.wrapped._get_name()  # type: ignore[no-untyped-call]
         return name
 
@@ -103,14 +103,14 @@ class ModuleWrapper(nn.Module):
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
         self.wrapped._load_from_state_dict(*args, **kwargs)
 
-    # Where names are looked for. Not found in the wrapper, all that follows is the module's.
+    # Registries are not looked up in the module. All other names are the module's.
 
     def __getattr__(self, name: str) -> Any:
         wrapped = vars(self).get("wrapped")
         if wrapped is None:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         if name == "module" and not hasattr(wrapped, name):
-            # As the wrappers of PyTorch call it; scripts save `model.module.state_dict()`.
+            # As in PyTorch's wrappers; scripts save `model.module.state_dict()`.
             return wrapped
         return getattr(wrapped, name)
 
@@ -119,7 +119,7 @@ class ModuleWrapper(nn.Module):
         if name == "__class__":  # as fully_shard does
             object.__setattr__(self, name, value)
             return
-        # A forward that is put around this one, as Accelerate does, is not the module's.
+        # A forward that wraps this one, as by Accelerate, is not the module's.
         is_own = name == "forward" or (name in own and name not in _REGISTRIES)
         if "wrapped" not in own or is_own:
             own[name] = value

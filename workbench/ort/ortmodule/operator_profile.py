@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
 
 from workbench.ort.graph.facts import pytorch_kernels
+from workbench.ort.graph.kernels.device_kernels import DOMAIN
 from workbench.ort.graph.profiles import runs_of
 from workbench.ort.ortmodule.module import ORTModule
 from workbench.ort.ortmodule.statistics import session_of
-from workbench.run_folder.operator_timing import Timing
-
-
-class StepWindow(NamedTuple):
-    """When a step ran, in nanoseconds on the clock of `time.time_ns`."""
-
-    start_ns: int
-    end_ns: int
+from workbench.run_folder.operator_timing import StepWindow, Timing
+from workbench.run_folder.statistics import OWN_KERNELS
 
 
 def step_timings(module: ORTModule, windows: Sequence[StepWindow]) -> list[list[Timing]]:
@@ -33,17 +27,21 @@ def step_timings(module: ORTModule, windows: Sequence[StepWindow]) -> list[list[
         session = session_of(built)
         events, start_ns = session.end_profile()
         runs = runs_of(events)
-        kernels = pytorch_kernels(onnx.load_from_string(session.observation.optimized).graph)
+        graph = onnx.load_from_string(session.observation.optimized).graph
+        kernels = pytorch_kernels(graph)
+        own = {node.name for node in graph.node if node.domain == DOMAIN}
         for index, window in enumerate(windows):
             begin, end = ((edge - start_ns) / 1000 for edge in window)
             passes = [run for run in runs if begin <= run.start_us < end]
             for place, one_pass in enumerate(passes):
                 timings = one_pass.timings("backward" if place % 2 else "forward")
-                steps[index] += [_by_kernel(timing, kernels) for timing in timings]
+                steps[index] += [_by_kernel(timing, kernels, own) for timing in timings]
     return steps
 
 
-def _by_kernel(timing: Timing, kernels: Mapping[str, str]) -> Timing:
-    """A node that one of PyTorch's kernels runs goes by the name of that."""
+def _by_kernel(timing: Timing, kernels: Mapping[str, str], own: Collection[str]) -> Timing:
+    """Name a node that runs a kernel of PyTorch after the kernel; `own` are the workbench's."""
+    if timing.node in own:
+        return timing._replace(provider=OWN_KERNELS)
     kernel = kernels.get(timing.node)
     return timing if kernel is None else timing._replace(op=kernel, provider="PyTorch")

@@ -1,8 +1,8 @@
 """Redirects calls of the wrapped module, made by its own methods, to the wrapper.
 
 A `training_step` that calls `self(x)` or `self.forward(x)` is bound to the wrapped module, so that
-its `super()`, its state and `isinstance` are as ever. While it runs, the module passes such calls
-on.
+its `super()`, its state and `isinstance` are unchanged. While it runs, the module redirects such
+calls.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _CALL, _FORWARD = "_compiled_call_impl", "forward"
 
 
 def with_redirected_calls(wrapper: ModuleWrapper, method: MethodType) -> MethodType:
-    """`method` of the wrapped module, whose calls of the module go to `wrapper`.
+    """`method` of the wrapped module, with its calls of the module redirected to `wrapper`.
 
-    Calls by the forward pass itself do not: they are part of it. Nor do those outside of training,
-    in other threads, and of a module that `nn.Module.compile` has compiled.
+    Calls by the forward pass itself are not redirected, nor are those outside of training, in other
+    threads, and of a module that `nn.Module.compile` has compiled.
     """
     function: Callable[..., Any] = method.__func__
 
@@ -59,7 +59,7 @@ def _redirected_calls(wrapper: ModuleWrapper) -> Iterator[None]:
 
 
 class _RedirectedCall:
-    """Stands in a module for its forward, or for what its call does."""
+    """Replaces the forward of a module, or the implementation of its call."""
 
     def __init__(
         self,
@@ -73,13 +73,13 @@ class _RedirectedCall:
         self._before = before
         self._target = target
         self._thread = threading.get_ident()
-        # Whoever asks finds the signature of the module's own.
+        # `inspect.signature` returns that of the module's own.
         functools.update_wrapper(self, plain)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         own = vars(self._wrapper.wrapped)
         trains = self._wrapper.wrapped.training and torch.is_grad_enabled()
-        # Whoever kept it beyond the method, or calls it from another thread, has the plain module.
+        # When kept beyond the method, or called from another thread, it calls the plain module.
         redirects = any(own.get(name) is self for name in (_CALL, _FORWARD))
         if not (trains and redirects) or threading.get_ident() != self._thread:
             return self._plain(*args, **kwargs)
@@ -96,7 +96,7 @@ class _RedirectedCall:
 
 
 def _put_back(own: dict[str, Any], before: dict[str, Any]) -> None:
-    """Undo what `_redirected_calls` set, but for what the method itself has set since."""
+    """Undo changes by `_redirected_calls`, except those that the method itself has made since."""
     for name in (_CALL, _FORWARD):
         if isinstance(own.get(name), _RedirectedCall):
             del own[name]
@@ -105,7 +105,7 @@ def _put_back(own: dict[str, Any], before: dict[str, Any]) -> None:
 
 
 def _steps(wrapper: ModuleWrapper, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    """The same generator, each of whose steps passes calls on."""
+    """The same generator, with redirected calls in each step."""
     resume = functools.partial(steps.send, None)
     while True:
         try:

@@ -22,9 +22,9 @@ _training = attrgetter("training")
 
 
 class RepeatedCall:
-    """Recognizes a call whose arguments and module are as they were, in microseconds.
+    """Detects in microseconds that arguments and module are like those of the previous call.
 
-    In a small network, finding out with what to run a step would take as long as a pass.
+    In a small network, the full lookup of a graph would take as long as a pass.
     """
 
     def __init__(self, built: Built, layout: Layout, kinds: list[Kind]) -> None:
@@ -49,7 +49,7 @@ class RepeatedCall:
         )
 
     def fits(self, args: tuple[Any, ...]) -> bool:
-        """Whether a call with these positional arguments runs as the one before did."""
+        """Whether a call with these positional arguments can run like the previous one."""
         kinds = self._kinds
         if len(args) != len(kinds) or bucket_bytes() != self._bucket_bytes:
             return False

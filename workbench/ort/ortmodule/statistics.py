@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 
 def graph_statistics(module: ORTModule) -> tuple[GraphStatistics, ...]:
-    """One for each graph that `module` has built so far, in their order."""
+    """Statistics of each graph that `module` has built so far, in their order."""
     found: list[GraphStatistics] = []
     exports: set[float] = set()
     for built in module.built_graphs:
-        # The segments between custom autograd functions come from one export, and say its seconds.
+        # The segments between custom autograd functions come from one export, with its time.
         again = built.origin.export_s in exports
         exports.add(built.origin.export_s)
         statistics = _of_built(built)
@@ -62,7 +62,7 @@ def run_by_pytorch(module: ORTModule) -> tuple[ByPyTorch, ...]:
 
 
 def session_of(built: Built) -> GradientSession:
-    """The session that runs a graph; of a module with custom autograd functions, of a segment."""
+    """The session that runs a graph; with custom autograd functions, that of a segment."""
     assert isinstance(built.program, Program)
     return built.session
 

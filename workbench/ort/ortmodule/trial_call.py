@@ -1,4 +1,4 @@
-"""The first call of its kind runs in PyTorch as well, to see what it changes beside its result."""
+"""Runs the first call of its kind in PyTorch as well, to determine its side effects."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class Trial(NamedTuple):
     """A call that PyTorch ran."""
 
     why_pytorch: str
-    """Why no graph may run it: then this was the call. Empty: nothing is left of it."""
+    """Why no graph may run it, in which case its result is used; empty: it was undone."""
     result: Any
     written: tuple[str, ...]
     """Buffers that it wrote, which a graph must write as well."""
     only_state: bool = False
     """Whether it changed only its own state, which may be initialized once."""
     set_up: bool = False
-    """Whether it changed state that another such call does not change again."""
+    """Whether it changed state that another such call does not change."""
 
     def why_not(self, built: Built) -> str:
-        """Why `built` does not do what the trial did; empty if it does."""
+        """Why `built` lacks effects of the trial; empty if it has all."""
         lost = [name for name in self.written if name not in built.updated]
         return loses_buffers(lost) if lost else ""
 
@@ -53,10 +53,10 @@ def try_call(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
     Raises:
         LostUpdateError: it changes a parameter; everything is then restored.
-        Exception: whatever the module raises.
+        Exception: any error of the module.
     """
     if any(map(is_lazy, (*module.parameters(), *module.buffers()))):
-        # It learns its shapes from this call.
+        # It infers its shapes from this call.
         return Trial(SETS_UP, module.forward(*args, **kwargs), (), only_state=True)
     seen = Observation(module, (args, kwargs))
     with seen:
@@ -75,7 +75,7 @@ def try_call(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def _changes_something(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call changes what no graph would, or fails; everything is put back."""
+    """Whether a call has effects that no graph has, or fails; everything is restored."""
     seen = Observation(module, (args, kwargs))
     try:
         with seen:
@@ -98,7 +98,7 @@ def _why_pytorch(effects: Effects) -> str:
 
 
 def _why_computed(result: Any, held: Sequence[HeldTensor]) -> str:
-    """Why no graph computes `result`: it passes a gradient on to what the module holds."""
+    """Why no graph computes `result`: it passes a gradient to state of the module."""
     names = reached(result, held) if held else []
     return reads_computed(names) if names else ""
 
@@ -109,7 +109,7 @@ def single_row_is_equivalent(
     tensors: Sequence[torch.Tensor],
     batches: Sequence[int],
 ) -> bool:
-    """Whether `module` does with one row what it does with more; runs it twice, see there."""
+    """Whether `module` computes one row as it does more; runs it twice."""
 
     def run(given: Sequence[torch.Tensor]) -> None:
         args, kwargs = rebuild(arguments, iter(given))

@@ -58,7 +58,11 @@ def plot_federation(run: Run) -> Figure:
     from_zero(traffic)
     label(traffic, "Traffic", "MB in all")
     traffic.legend(fontsize=8)
-    seconds.plot(rounds["round"], rounds["seconds"], color=LINE_COLOR)
+    seconds.plot(rounds["round"], rounds["seconds"], color=LINE_COLOR, label="on this machine")
+    if options.speed_spread > 1 and "simulated_seconds" in rounds:
+        slow = rounds["simulated_seconds"]
+        seconds.plot(rounds["round"], slow, "--", color=LINE_COLOR, label="on devices (simulated)")
+        seconds.legend(fontsize=8)
     from_zero(seconds)
     label(seconds, "Time of a round", "s")
     by_round = [reached, loss, traffic, seconds]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _ROUND = ["round", "seconds", "clients", "left_out", "sent_bytes", "received_bytes"]
+_SIMULATED = ["simulated_seconds"]
 _PRIVACY = ["epsilon", "clipping_norm"]
 _CLIENT = [
     *("round", "client", "rows", "samples", "loss", "test_loss", "accuracy", "seconds"),
@@ -63,8 +64,10 @@ class Federation:
         """One row per round so far.
 
         Columns: round (from 1), seconds, clients (that trained), left_out (clients that took no
-        part), sent_bytes and received_bytes (by the server); with privacy also epsilon (spent so
-        far, at `options.delta`) and clipping_norm (of the round).
+        part), sent_bytes and received_bytes (by the server); of a simulation simulated_seconds
+        (had each client a device of its own, as slow as `speed_spread` says: the slowest training
+        and the slowest evaluation, each at most `round_timeout_s`; the network takes no time); with
+        privacy epsilon (spent so far, at `options.delta`) and clipping_norm (of the round).
         """
         import pandas as pd
 
@@ -74,16 +77,18 @@ class Federation:
             left_out = sum("left_out" in client for client in event["clients"])
             row = {"round": event["step"], "clients": trained, "left_out": left_out}
             rows.append({**event, **row})
-        columns = _ROUND if self.options.privacy is None else [*_ROUND, *_PRIVACY]
-        return pd.DataFrame(rows, columns=columns)
+        privacy = [] if self.options.privacy is None else _PRIVACY
+        simulated = _SIMULATED if self.simulated else []
+        return pd.DataFrame(rows, columns=[*_ROUND, *simulated, *privacy])
 
     @property
     def clients(self) -> pd.DataFrame:
         """One row per client and round so far; clients that were not chosen have none.
 
         Columns: round (from 1), client (from 0), rows, samples (rows times passes), loss (mean
-        while training), test_loss and accuracy (of the global weights on its test rows), seconds,
-        peak_rss_bytes (of the process that it ran in), left_out (why it took no part, else empty).
+        while training), test_loss and accuracy (of the global weights on its test rows), seconds
+        (of training), peak_rss_bytes (of the process that it ran in), left_out (why it took no
+        part, else empty); of a simulation simulated_seconds (of training, on its own device).
         """
         import pandas as pd
 
@@ -92,7 +97,7 @@ class Federation:
             for event in self._events()
             for client in event["clients"]
         ]
-        return pd.DataFrame(rows, columns=_CLIENT)
+        return pd.DataFrame(rows, columns=[*_CLIENT, *(_SIMULATED if self.simulated else [])])
 
     def description(self, config: TrainingConfig) -> str:
         """Description of the local training and of privacy in a run of `config`."""

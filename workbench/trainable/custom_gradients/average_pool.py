@@ -14,13 +14,14 @@ from workbench.trainable.window import Window, integer, window
 
 
 class AveragePoolGradient(CustomGradient):
-    """Each entry of dY, over the count that it is the mean of, is added to what it was pooled from.
+    """Each entry of dY, over the count that it is the mean of, is added to the entries that it was
+    pooled from.
 
     Where the windows tile the image that is an up-sampling by repetition, else a transposed
     convolution of each channel with ones.
 
     Precondition: the spatial sizes and the number of channels are known, each window holds an
-    entry of the image, and ONNX Runtime's own gradient does not do, for the batch is not fixed or a
+    entry of the image, and ONNX Runtime's own gradient fails, as the batch is not fixed or a
     parameter itself is pooled.
     """
 
@@ -94,7 +95,7 @@ def _ceil(node: ir.Node) -> bool:
 
 
 def _counts(slid: Window, ceil: bool, *, padding: bool) -> list[np.ndarray]:
-    """For each axis and window, of how many entries the mean is; with `padding`, of all."""
+    """For each axis and window, the number of entries of the mean; with `padding`, of all."""
     counts = []
     for size, kernel, stride, dilation, extent, begin, end in zip(
         slid.sizes,

@@ -13,11 +13,11 @@ from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
 
 
 class ClipGradient(CustomGradient):
-    """dX = dY where X lies between the bounds; a bound gets the sum of dY where it holds X back.
+    """dX = dY where X lies between the bounds; a bound gets the sum of dY where it limits X.
 
     X at a bound lies between them, as in torch.clamp, unless the export marked the node as one
     whose bounds do not belong to it, as in hardtanh and relu6. Precondition: it did, or a bound
-    needs a gradient; ONNX Runtime's own is right for the rest.
+    needs a gradient; ONNX Runtime's own is correct for the rest.
     """
 
     op: ClassVar[str] = "Clip"
@@ -42,7 +42,7 @@ class ClipGradient(CustomGradient):
         if 1 in inputs_requiring_grad:
             held = graph.node("Less", graph.input(0), graph.input(1))
             if upper:
-                # Where the bounds are crossed the upper one has the last word.
+                # Where the bounds are crossed the upper one applies.
                 uncrossed = graph.node("Less", graph.input(1), graph.input(2))
                 held = graph.node("And", held, uncrossed)
             results[1] = self._sum(held, 1, graph)

@@ -14,8 +14,8 @@ from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
 class ConcatGradient(CustomGradient):
     """Each part's is its part of dY.
 
-    ONNX Runtime's gives a gradient to parts that need none too, and gives two the same name where
-    nodes join the same part. Precondition: a part needs none, and the ranks are known.
+    ONNX Runtime's also computes a gradient of parts that need none, and has two of the same name
+    where nodes join the same part. Precondition: a part needs none, and the ranks are known.
     """
 
     op: ClassVar[str] = "Concat"

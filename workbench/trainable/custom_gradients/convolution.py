@@ -50,10 +50,10 @@ class ConvTransposeGradient(CustomGradient):
     """A transposed convolution is the gradient of a convolution to its input.
 
     So dX is that convolution of dY, dW the gradient of that convolution to its weight, where X is
-    what comes back to it, and dB a sum.
+    its output gradient, and dB a sum.
 
     Precondition: the spatial sizes are known; padding is written out; the output is not padded by
-    a stride or more, which ONNX Runtime computes otherwise than PyTorch.
+    a stride or more, which ONNX Runtime computes differently from PyTorch.
     """
 
     op: ClassVar[str] = "ConvTranspose"
@@ -93,7 +93,7 @@ class _Convolution(NamedTuple):
     outputs: tuple[int, ...]
     group: int
     channels: int
-    """Of the input, a group."""
+    """Channels of the input in a group."""
 
     @property
     def of_volumes_in_groups(self) -> bool:

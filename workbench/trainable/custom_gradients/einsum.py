@@ -23,7 +23,7 @@ class EinsumGradient(CustomGradient):
     """The sum of dY with the other inputs, over the axes that this input lacks.
 
     An axis of this input that neither the output nor another input has is a copy along it; one
-    that stands in it twice is a diagonal. Precondition: the ranks of the inputs and the dtype of
+    that occurs in it twice is a diagonal. Precondition: the ranks of the inputs and the dtype of
     the output are known, which they are not of ellipses of several ranks.
     """
 
@@ -117,7 +117,7 @@ def _gradient(
         if letter not in target:
             target += letter
             continue
-        # dX is zero off the diagonal: the second of the two axes gets a letter of its own.
+        # dX is zero off the diagonal: the second of the two axes gets another letter.
         own = next(x for x in string.ascii_letters if x not in "".join([*letters, term, target]))
         size = graph.node("Gather", shape, graph.indices([_before_squeeze(axis, single)]))
         square = graph.node("ConstantOfShape", graph.node("Concat", size, size, axis=0))

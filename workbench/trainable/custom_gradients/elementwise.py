@@ -1,4 +1,4 @@
-"""The gradient of a function that takes each element of its first input by itself."""
+"""The gradient of an elementwise function of its first input."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class ExponentialUnitGradient(ElementwiseGradient):
 
     @abstractmethod
     def slope(self, node: ir.Node) -> Slope:
-        """That of the unit, as its attributes make it."""
+        """The slope of the unit, by its attributes."""
 
 
 class EluGradient(ExponentialUnitGradient):

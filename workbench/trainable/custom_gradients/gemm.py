@@ -13,16 +13,16 @@ from workbench.onnx_io.graph_metadata import FOUND_ROWS
 from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
 
 _FOUND = re.compile(r"u\d+")
-"""How torch.export calls a size that the values of a tensor decide."""
+"""Name in torch.export of a size that depends on the values of a tensor."""
 
 
 class FoundRowsGemmGradient(CustomGradient):
-    """Those of Y = X W + b, with a row of zeros beside those of X and dY in dW = X' dY.
+    """Gradients of Y = X W + b, with a row of zeros added to X and dY in dW = X' dY.
 
     ONNX Runtime's product over zero rows is an error, not zero, and rows that are chosen by
     their values, such as those that a router sends to an expert, may be none.
 
-    Precondition: the number of rows is one that torch.export knows from values alone, or the node
+    Precondition: the number of rows depends on values in torch.export, or the node
     is marked `FOUND_ROWS`; X is not transposed, nothing is scaled, the sizes of W are known.
     """
 

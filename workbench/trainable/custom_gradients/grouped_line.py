@@ -14,10 +14,10 @@ from workbench.trainable.window import integer
 
 
 class GroupedLineConvGradient(CustomGradient):
-    """That of a convolution of images one pixel high.
+    """The gradient of a convolution of images one pixel high.
 
     ONNX Runtime's for lines clears, for each group, as much memory as the channels of all groups
-    take, and so writes zeros over whatever lies behind the gradient of the input.
+    take, and so overwrites the memory after the gradient of the input with zeros.
 
     Precondition: a convolution over one spatial axis, in groups.
     """

@@ -1,4 +1,4 @@
-"""The gradients of units made of straight pieces: HardSigmoid, HardSwish, Shrink, ThresholdedRelu.
+"""The gradients of piecewise linear units: HardSigmoid, HardSwish, Shrink, ThresholdedRelu.
 
 At the ends of a piece they are those of torch.nn.functional.
 """

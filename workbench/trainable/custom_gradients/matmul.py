@@ -12,7 +12,8 @@ from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
 
 
 class MatMulVectorGradient(CustomGradient):
-    """Each factor's is the product of dY with the other, summed over the axes that it lacks.
+    """The gradient of each factor is the product of dY with the other, summed over the axes that it
+    lacks.
 
     Precondition: the ranks are known and one is one.
     """

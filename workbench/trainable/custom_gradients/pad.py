@@ -20,8 +20,7 @@ Mode = Literal["reflect", "edge", "wrap"]
 class ConstantPadGradient(CustomGradient):
     """dX is dY with the padding taken off; the fill value gets what was added beside it.
 
-    Precondition: ONNX Runtime's own does not do, for the axes are chosen or the fill value is
-    trained.
+    Precondition: ONNX Runtime's own gradient fails, as axes are given or the fill value is trained.
     """
 
     op: ClassVar[str] = "Pad"
@@ -56,7 +55,7 @@ class ConstantPadGradient(CustomGradient):
 
 
 class RepeatingPadGradient(CustomGradient):
-    """Adds what the padding repeated to what it was repeated from, one axis after the other.
+    """Adds the gradient of repeated entries to that of their sources, one axis after the other.
 
     Precondition: the widths are constant and the sizes of the padded axes known.
     """

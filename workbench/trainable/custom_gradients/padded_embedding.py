@@ -14,7 +14,7 @@ from workbench.trainable.differentiable import MICROSOFT
 
 
 class PaddedEmbeddingGradient(CustomGradient):
-    """Adds to each row the gradients of the places that look it up, but to the padding row none.
+    """Sums the gradients of the lookups of each row, except for the padding row.
 
     Precondition: the export marked the lookup as one with `padding_idx`.
     """

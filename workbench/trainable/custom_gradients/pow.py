@@ -1,4 +1,4 @@
-"""The gradient of a power whose exponent is no constant number, or zero."""
+"""The gradient of a power whose exponent is not a constant number, or is zero."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class PowGradient(CustomGradient):
     """Y = X^E: dX = dY * E * X^(E - 1), and dE = dY * Y * log(X), each summed to its shape.
 
     Both are zero where torch.pow's are: dX where E = 0, and dE where X = 0 and E >= 0.
-    Precondition: the ranks are known and ONNX Runtime's own gradient is not right. That one never
-    reaches the exponent, does not build for an exponent that is not float32, and is right where the
-    exponent is one constant number other than zero.
+    Precondition: the ranks are known and ONNX Runtime's own gradient is not right. It omits the
+    exponent, cannot be built for an exponent that is not float32, and is correct where the exponent
+    is one constant number other than zero.
     """
 
     op: ClassVar[str] = "Pow"

@@ -15,7 +15,7 @@ from workbench.trainable.reduced_axes import keeps_axes, reduced_axes
 
 
 class ReductionGradient(CustomGradient):
-    """Of a reduction whose axes are constant, over an input of known rank."""
+    """The gradient of a reduction with constant axes, over an input of known rank."""
 
     @override
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
@@ -42,7 +42,7 @@ class ReductionGradient(CustomGradient):
 
 
 class ReduceMaxGradient(ReductionGradient):
-    """dX = dY, shared out evenly among the elements that are equal to the result (torch.amax)."""
+    """dX = dY, divided evenly among the elements that are equal to the result (torch.amax)."""
 
     op: ClassVar[str] = "ReduceMax"
 

@@ -1,6 +1,6 @@
-"""Gradients of numbers without axes, to which those of ONNX Runtime have one axis.
+"""Gradients with respect to scalars, for which ONNX Runtime's have an axis.
 
-A later node that adds axes of its own, such as the gradient of a mean, then fails.
+A later node that adds axes itself, such as the gradient of a mean, then fails.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class ScalarSqrtGradient(ScalarGradient, ElementwiseGradient):
 
 
 class ScalarPowGradient(ScalarGradient, PowGradient):
-    """That of every other power."""
+    """As that of other powers."""
 
 
 class ScalarWhereGradient(ScalarGradient, WhereGradient):
-    """That of every other choice."""
+    """As that of other choices."""

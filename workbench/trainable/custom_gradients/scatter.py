@@ -19,7 +19,7 @@ class ScatterElementsGradient(CustomGradient):
 
     - add: dD = dR, and dU is gathered from dR.
     - mul: as add, times the product of everything else that was multiplied there.
-    - max and min: as add, where an element is the result, and shared out evenly among those.
+    - max and min: as add, where an element is the result, and divided evenly among those.
     """
 
     op: ClassVar[str] = "ScatterElements"

@@ -13,7 +13,7 @@ from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
 
 
 class SliceGradient(CustomGradient):
-    """dY at the places that were taken, and zero elsewhere; ONNX Runtime's needs steps above zero.
+    """dY at the sliced places, and zero elsewhere; ONNX Runtime's needs positive steps.
 
     The places are the same slice of the element numbers. An axis reversed whole (torch.flip) is
     reversed again.

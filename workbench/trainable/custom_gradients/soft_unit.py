@@ -12,7 +12,7 @@ from workbench.trainable.custom_gradients.elementwise import ElementwiseGradient
 
 
 class SoftplusGradient(ElementwiseGradient):
-    """dX = dY * Sigmoid(X), which overflows nowhere."""
+    """dX = dY * Sigmoid(X), without overflow."""
 
     op: ClassVar[str] = "Softplus"
 

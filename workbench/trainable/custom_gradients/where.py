@@ -1,4 +1,4 @@
-"""The gradient of a choice between tensors of which one was broadcast."""
+"""The gradient of Where with a broadcast input."""
 
 from __future__ import annotations
 

@@ -17,21 +17,21 @@ _HALVES = (ir.DataType.FLOAT16, ir.DataType.BFLOAT16)
 
 
 class TrainBatchNormalization(Rewrite):
-    """Normalizes by the statistics of the batch and gives the new running ones as outputs.
+    """Normalizes by the statistics of the batch, with the new running statistics as outputs.
 
     With momentum m (ONNX's, which is one minus PyTorch's), batch mean b and biased batch variance
     v over n values a channel, ONNX Runtime computes
 
         mean' = m mean + (1 - m) b        var' = m var + (1 - m) v
 
-    while PyTorch puts the unbiased n / (n - 1) v into the variance. Since the node is linear in
-    what it is given for `var`, it is given var / k with k = n / (n - 1), and its result is
-    multiplied by k. The unused k of the batch's own size costs four nodes of one number each.
+    while PyTorch adds the unbiased n / (n - 1) v to the variance. Since the node is linear in
+    its input `var`, its input is var / k with k = n / (n - 1), and its result is multiplied
+    by k. The unused k of the batch's own size costs four nodes of one number each.
 
-    Precondition: mean and variance are buffers (initializers), or are computed from the very
+    Precondition: mean and variance are buffers (initializers), or are computed from the same
     input, as a layer that keeps no running statistics exports them; the layer is not in evaluation
     mode.
-    Concerns every node, trained through or not, for PyTorch in training mode does the same.
+    Applies to every node, trained through or not, as in PyTorch in training mode.
     """
 
     op: ClassVar[str] = "BatchNormalization"

@@ -12,7 +12,7 @@ from workbench.trainable.rewrite import GraphEdit, Rewrite
 
 
 class CarryBufferUpdate(Rewrite):
-    """Has the training step keep what the module's forward pass writes into a buffer.
+    """Makes the training step store the value that the forward pass writes into a buffer.
 
     Precondition: the export marked the node as the new value of a buffer that the graph holds.
     """

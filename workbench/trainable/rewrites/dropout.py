@@ -10,7 +10,7 @@ from workbench.trainable.rewrite import GraphEdit, Rewrite
 
 
 class CompleteDropout(Rewrite):
-    """Asks for the mask too. Precondition: the node gives its first output alone."""
+    """Adds the mask output. Precondition: the node has its first output alone."""
 
     op: ClassVar[str] = "Dropout"
     note: ClassVar[str] = "gives the mask that its gradient reads"

@@ -13,7 +13,7 @@ from workbench.trainable.rewrite import GraphEdit, Rewrite
 class TanhGeluToFastGelu(Rewrite):
     """Writes Gelu(approximate="tanh") as FastGelu, which is the same function.
 
-    ONNX Runtime gives a Gelu of either form the gradient of the exact one.
+    ONNX Runtime's gradient of either form of Gelu is that of the exact form.
     Precondition: the node is of the tanh form, and its input has an axis, which FastGelu needs.
     """
 

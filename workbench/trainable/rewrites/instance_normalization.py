@@ -1,4 +1,4 @@
-"""InstanceNormalization by LayerNormalization, for both normalize over the places of a channel."""
+"""InstanceNormalization by LayerNormalization, as both normalize over the places of a channel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EXPORTED_CONSTANT = "val_"
 class InstanceToLayerNormalization(Rewrite):
     """Normalizes each channel of (batch, channels, places) over its places, then scales it.
 
-    Where the number of places is not known beforehand, the statistics are reductions. This is the
+    Where the number of places is unknown, the statistics are reductions. This is the
     form that GroupNorm is exported in too, with groups as channels, a scale of ones and a bias of
     zeros, which are then left out.
 
@@ -110,7 +110,7 @@ def _epsilon(node: ir.Node) -> float:
 
 
 def _is_constant(value: ir.Value, number: float) -> bool:
-    """Whether the export wrote `value` as nothing but this number; a parameter may yet change."""
+    """Whether `value` is an exported constant of this number; a parameter may change."""
     tensor = value.const_value
     return (
         tensor is not None

@@ -12,7 +12,7 @@ from workbench.trainable.rewrite import GraphEdit, Rewrite
 class PoolCopyOfParameter(Rewrite):
     """Copies the parameter first: ONNX Runtime crashes while it builds the gradient otherwise.
 
-    Precondition: no node computes what is pooled.
+    Precondition: no node computes the pooled value.
     """
 
     op: ClassVar[str] = "MaxPool"

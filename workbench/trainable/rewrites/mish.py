@@ -11,7 +11,7 @@ from workbench.trainable.rewrite import GraphEdit, Rewrite
 
 
 class MishToSoftplus(Rewrite):
-    """Writes Mish(X) as X * Tanh(Softplus(X)), as which ONNX Runtime runs it too."""
+    """Writes Mish(X) as X * Tanh(Softplus(X)), as ONNX Runtime computes it."""
 
     op: ClassVar[str] = "Mish"
     note: ClassVar[str] = "written as X * Tanh(Softplus(X))"

@@ -11,9 +11,9 @@ from workbench.trainable.rewrite import GraphEdit, Rewrite
 
 
 class NoOpCastToIdentity(Rewrite):
-    """Writes a Cast that changes nothing as Identity, as which ONNX Runtime removes it safely.
+    """Replaces a Cast without effect by Identity, which ONNX Runtime removes safely.
 
-    It removes such a Cast itself before it differentiates, and fails where one node reads the
+    ONNX Runtime removes such a Cast before it differentiates, and fails if one node reads the
     result twice ("Argument mismatch when removing edge"), also off the gradient's path.
     Precondition: the type of its input is known and is the one that it casts to; not bfloat16, of
     which Cast alone has a gradient.

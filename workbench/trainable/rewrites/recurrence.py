@@ -1,4 +1,4 @@
-"""Recurrent nodes as ONNX Runtime differentiates them: one direction, with everything given."""
+"""Recurrent nodes in the form that ONNX Runtime differentiates: one direction, with all inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ACTIVATIONS: dict[str, tuple[tuple[str, ...], ...]] = {
     "GRU": (("Sigmoid", "Tanh"),),
     "RNN": (("Tanh",), ("Relu",)),
 }
-"""Those of one direction that have a gradient."""
+"""Activations of one direction that have a gradient."""
 
 _BEFORE_THE_FIRST = np.iinfo(np.int64).min
 
@@ -27,9 +27,9 @@ _BEFORE_THE_FIRST = np.iinfo(np.int64).min
 class _OneDirection(Rewrite):
     """Writes a node of two directions, or of the reverse one, as nodes of the forward direction.
 
-    Each of them is given initial states, of zeros where there were none. ONNX Runtime's gradient
-    crashes where the weights or the recurrent weights need no gradient; such weights are added
-    zero times an element of what needs one.
+    Each of them has initial states, zeros where there were none. ONNX Runtime's gradient
+    crashes where the weights or the recurrent weights need no gradient; zero times an element
+    of an input that needs one is added to such weights.
 
     Precondition: every sequence has the same length, the layout is (length, batch, features), the
     activations are the default ones, nothing is clipped; the hidden size is known.
@@ -96,7 +96,7 @@ class OneDirectionRNN(_OneDirection):
 
 
 class _Direction:
-    """One direction of a recurrent node as a node of its own."""
+    """One direction of a recurrent node as a separate node."""
 
     def __init__(self, node: ir.Node, index: int, back: bool, edit: GraphEdit) -> None:
         self._node, self._index, self._edit = node, index, edit
@@ -200,7 +200,7 @@ class _Direction:
 
 
 def is_plain(node: ir.Node) -> bool:
-    """Whether a recurrent node is one that a gradient is known for, but for its direction."""
+    """Whether a recurrent node has a known gradient, apart from its direction."""
     attributes = node.attributes
     direction = _direction(node)
     activations = attributes.get_strings("activations", ())

@@ -19,7 +19,7 @@ class ResizeToMatMul(Rewrite):
     the interpolation is cubic.
 
     Precondition: the sizes of the resized axes and those behind are constant, none of them is the
-    first, and it is not a plain repetition, which has a gradient of its own.
+    first, and it is not a plain repetition, which has its own gradient.
     """
 
     op: ClassVar[str] = "Resize"
@@ -39,7 +39,7 @@ class ResizeToMatMul(Rewrite):
         assert value.shape is not None
         sizes = list(value.shape)
         new: list[ir.Node] = []
-        # The axis that shrinks most, or grows least, first: less is left for the others.
+        # The axis that shrinks most, or grows least, first: this leaves less work for the others.
         order = sorted(matrices, key=lambda axis: matrices[axis].shape[0] / matrices[axis].shape[1])
         for axis in order:
             matrix = matrices[axis]
@@ -60,7 +60,7 @@ def _along(
     axis: int,
     matrix: np.ndarray,
 ) -> list[ir.Node]:
-    """`value` multiplied along `axis`, which gives it `sizes`."""
+    """`value` multiplied along `axis`, of the resulting `sizes`."""
     behind = len(sizes) - 1 - axis
 
     def constant(what: str, values: np.ndarray) -> ir.Value:

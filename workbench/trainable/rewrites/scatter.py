@@ -15,7 +15,7 @@ from workbench.trainable.rewrite import GraphEdit, Rewrite
 class ScatterSlicesInOrder(Rewrite):
     """Writes ScatterND with a reduction as ScatterElements.
 
-    Precondition: the rank of what is written to, and the number of axes indexed, are known.
+    Precondition: the rank of the data, and the number of axes indexed, are known.
     """
 
     op: ClassVar[str] = "ScatterND"

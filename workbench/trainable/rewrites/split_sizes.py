@@ -1,4 +1,4 @@
-"""How large the parts of a split are."""
+"""The sizes of the parts of a split."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def split_sizes(node: ir.Node, parts: int | None) -> list[int] | None:
         parts: number of parts, where the node's outputs determine it; else None.
 
     Returns:
-        None where the sizes, or the axis that they share out, are not constant.
+        None if the sizes, or the size of the axis that is split, are not constant.
     """
     given = node.inputs[1] if len(node.inputs) > 1 else None
     sizes = None if given is None else given.const_value

@@ -1,4 +1,4 @@
-"""Split with a part that the loss does not see, as slices of the others."""
+"""Split with a part that the loss does not depend on, as slices of the others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.trainable.rewrites.split_sizes import split_sizes
 class UnusedSplitToSlices(Rewrite):
     """Takes each part that is used by a Slice: a Split's gradient is wrong when a part has none.
 
-    Concerns a split of which a part does not lead to the loss.
+    Applies to a split with a part that the loss does not depend on.
     Precondition: the sizes of the parts are known.
     """
 

@@ -10,7 +10,8 @@ from workbench.trainable.rewrite import GraphEdit, Rewrite
 
 
 class UnsqueezeAlongList(Rewrite):
-    """Lists the axis, as the gradient asks. Precondition: the axes are a constant of rank zero."""
+    """Lists the axis, as the gradient requires. Precondition: the axes are a constant of rank
+    zero."""
 
     op: ClassVar[str] = "Unsqueeze"
     note: ClassVar[str] = "written with a list of axes"

@@ -13,11 +13,11 @@ from workbench.trainable.rewrite import GraphEdit, Rewrite
 
 
 class _CopyUntrainedScale(Rewrite):
-    """Gives the node copies of an untrained scale and bias, at which the gradient stops.
+    """Replaces an untrained scale and bias by copies, at which the gradient stops.
 
-    ONNX Runtime's gradient of the node writes those of scale and bias even where nothing reads
-    them, under a name made from theirs. Layers that share them, as all without weights do once
-    ONNX Runtime has merged equal constants, would define that name twice.
+    ONNX Runtime's gradient of the node computes those of scale and bias even where nothing reads
+    them, under names derived from theirs. Layers that share them, as all layers without weights do
+    once ONNX Runtime has merged equal constants, would define that name twice.
 
     Precondition: it has a bias, and no copy of scale or bias yet; one of them needs no gradient.
     """
@@ -55,12 +55,12 @@ class BatchNormalizationUntrainedScale(_CopyUntrainedScale):
 
     @override
     def applies(self, node: ir.Node) -> bool:
-        # In evaluation mode its gradient is our own, which writes what is needed.
+        # In evaluation mode its gradient is the workbench's, which computes only what is needed.
         return node.attributes.get_int("training_mode", 0) == 1 and super().applies(node)
 
 
 class LayerNormalizationUntrainedScale(_CopyUntrainedScale):
-    """For layer normalization, and what is rewritten as one."""
+    """For layer normalization, and nodes rewritten as one."""
 
     op: ClassVar[str] = "LayerNormalization"
 

@@ -3,7 +3,7 @@
 refine ── starts the process, reads its answer ──▶ record
 __main__ ── the process: one family after another by each other library
   candidate ── an engine with some families by other libraries
-  shares ── what a step takes by family
+  shares ── time of a step by family
   trial ── steps of two engines in turn, and whether their results agree
 """
 

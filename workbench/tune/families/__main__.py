@@ -17,31 +17,36 @@ import numpy as np
 
 from workbench.child_process.child import serve
 from workbench.errors import WorkbenchError
-from workbench.extensions.native_extension import DEVICE_KERNELS, TORCH_INTEROP, native_extension
+from workbench.extensions.native_extension import (
+    DEVICE_KERNELS,
+    TORCH_INTEROP,
+    native_extension,
+)
+from workbench.files.json_file import write_json
 from workbench.profiling.request import ProfilingRequest
-from workbench.run_folder.run_folder import write_json
 from workbench.settings.config import TrainingConfig
 from workbench.settings.operator_kernels import (
     FAMILIES,
+    PYTORCH,
+    WORKBENCH,
     sentence_of,
     usual_libraries,
-    without_kernels,
 )
 from workbench.tune.families.candidate import Candidate, Engines
 from workbench.tune.families.shares import measured_times, shares_of
 from workbench.tune.families.trial import FASTER, TOLERANCE, difference, timed
 
 BUDGET_S = 60.0
-"""No family is begun after this."""
+"""No family is started after this."""
 
 LEAST_SHARE = 0.03
-"""Of the operators' time: a family below it cannot be distinguished from noise."""
+"""Share of the operators' time: a family below it cannot be distinguished from noise."""
 
 Report = Callable[[str], None]
 
 
 class _Search:
-    """The fastest libraries so far, and what was tried."""
+    """The fastest libraries so far, and the trials."""
 
     def __init__(self, request: ProfilingRequest, report: Report) -> None:
         self._engines, self._report = Engines(request), report
@@ -75,10 +80,12 @@ class _Search:
         return {"families": self._tried, "refined": refined}
 
     def _others(self, family: str) -> list[str]:
-        usable = native_extension(_EXTENSIONS[self._engine]).problem == ""
-        known = FAMILIES[self._engine][family]
-        usual = self._usual[family]
-        return [each for each in known if each != usual and (usable or each != known[0])]
+        usual, needs = self._usual[family], _EXTENSIONS[self._engine]
+        return [
+            each
+            for each in FAMILIES[self._engine][family]
+            if each != usual and (each not in needs or _usable(needs[each]))
+        ]
 
     def _try(
         self, variant: Candidate, fastest: Candidate, family: str, library: str, share: float
@@ -104,7 +111,8 @@ class _Search:
         return candidate if found.high < FASTER else fastest
 
     def _refined(self, variant: Candidate, fastest: Candidate) -> dict[str, Any] | None:
-        """All that won, over the variant, measured once more; None: not clearly faster."""
+        """All chosen families, relative to the variant, measured again; None: not clearly
+        faster."""
         self._report("timing the faster families together")
         found, seconds = timed(variant.steps, fastest.steps, whole=True)
         if not found.high < 1:
@@ -118,20 +126,29 @@ class _Search:
         }
 
 
-_EXTENSIONS = {"ortmodule": TORCH_INTEROP, "ondevice": DEVICE_KERNELS}
+_EXTENSIONS = {
+    "ortmodule": {PYTORCH: TORCH_INTEROP, WORKBENCH: DEVICE_KERNELS},
+    "ondevice": {WORKBENCH: DEVICE_KERNELS},
+}
+"""Engine -> library -> the extension that it requires."""
+
+
+def _usable(extension: str) -> bool:
+    return not native_extension(extension).problem
 
 
 def _usual_libraries(config: TrainingConfig) -> dict[str, str]:
-    """Those of the variant."""
-    if native_extension(_EXTENSIONS[config.engine]).problem:
-        return without_kernels(config.engine)
+    """The libraries of the variant."""
+    own = _usable(DEVICE_KERNELS)
     if config.engine == "ondevice":
-        return usual_libraries(config.engine, config.device_kernels)
-    return usual_libraries(config.engine, config.ortmodule.pytorch_kernels)
+        return usual_libraries(config.engine, own and config.device_kernels)
+    options = config.ortmodule
+    kernels = options.pytorch_kernels if _usable(TORCH_INTEROP) else "off"
+    return usual_libraries(config.engine, kernels, device_kernels=own and options.device_kernels)
 
 
 def answer(report: Report) -> None:
-    """Try the families, and write what was found.
+    """Try the families, and write the result.
 
     Raises:
         WorkbenchError: the engine cannot train this model.

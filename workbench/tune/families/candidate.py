@@ -13,6 +13,7 @@ from workbench.data.target_specs import target_specs
 from workbench.engines.base import Engine, Gradients
 from workbench.profiling.request import ProfilingRequest
 from workbench.profiling.steps import EngineSteps
+from workbench.settings.engines import engine_info
 from workbench.settings.operator_kernels import as_choices, check_choices
 from workbench.tuning_results.choose import with_operator_kernels
 
@@ -32,29 +33,29 @@ class Candidate:
 
 
 class Engines:
-    """Makes candidates, all of one variant."""
+    """Builds candidates, all of one variant."""
 
     def __init__(self, request: ProfilingRequest) -> None:
         """
         Args:
-            request: of the variant; its work folder stays as long as candidates are made.
+            request: of the variant; its work folder exists as long as candidates are built.
         """
         self.request = request
         targets = target_specs(load_saved_dataset(request.data).train.targets)
         self._artifacts = ArtifactsInProcess(request.model, targets)
 
     def candidate(self, libraries: Mapping[str, str]) -> Candidate:
-        """Build one.
+        """Build a candidate.
 
         Raises:
             WorkbenchError: it cannot be built, or a step failed.
         """
-        gc.collect()  # of an earlier one, whose engine is in cycles
+        gc.collect()  # of an earlier one, whose engine is in reference cycles
         config = self.request.config
         choices = check_choices(config.engine, as_choices(libraries))
         config = with_operator_kernels(config, choices)
         work = Path(tempfile.mkdtemp(dir=self.request.work))
         request = self.request._replace(config=config, work=work)
-        if config.engine == "ondevice":
+        if engine_info(config.engine).trains_artifacts:
             self._artifacts.write(config, request.artifacts_path)
         return Candidate(request, libraries)

@@ -1,4 +1,4 @@
-"""Starts the process that tries the families of operators, and reads what it found."""
+"""Starts the process that tries the families of operators, and reads its result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Found(NamedTuple):
     families: tuple[Family, ...] = ()
     refined: Refined | None = None
     problem: str = ""
-    """Why there is nothing; empty: there is."""
+    """Why there is no result; empty if there is one."""
 
 
 def refine(
@@ -32,10 +32,10 @@ def refine(
 ) -> Found:
     """Try each family of operators of a graph by each other library.
 
-    A process that fails costs nothing but the families: the variant was measured already.
+    If the process fails, only the families are lost: the variant was measured before.
 
     Args:
-        folder: holds `model` and `data`, as they save themselves.
+        folder: contains `model` and `data`, as written by their `save`.
         config: of the chosen variant.
         environment: of a run with these settings.
         report: called with short progress texts.

@@ -2,81 +2,81 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 from workbench.files.temporary_folder import temporary_folder
-from workbench.run_folder.operator_timing import OperatorTime, Timing, median_times
+from workbench.run_folder.operator_timing import OperatorTime, median_times
+from workbench.settings.operator_kernels import FAMILIES
 from workbench.tune.families.candidate import Engines
 
 STEPS = 4
-"""Under the profiler."""
+"""Steps under the profiler."""
 
-_PRODUCTS = frozenset({"MatMul", "FusedMatMul", "Gemm"})
+_OF_ORTMODULE: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "linear": frozenset(
+            {"MatMul", "FusedMatMul", "Gemm"}
+            | {"workbench_kernels::linear", "workbench_kernels::linear_backward"}
+        ),
+        "attention": frozenset(
+            {"workbench_kernels::attention", "workbench_kernels::attention_backward"}
+        ),
+        "convolution": frozenset({"FusedConv", "aten::convolution", "aten::convolution_backward"}),
+        "max_pool": frozenset({"workbench_kernels::max_pool_backward"}),
+        "relu": frozenset({"aten::threshold_backward"}),
+        "gelu": frozenset(
+            {"FastGelu", "FastGeluGrad", "Tanh", "aten::gelu", "aten::gelu_backward"}
+        ),
+        "softmax": frozenset({"aten::_softmax_backward_data"}),
+        "layer_norm": frozenset({"aten::native_layer_norm", "aten::native_layer_norm_backward"}),
+        "addition": frozenset({"Add", "Sum", "aten::add"}),
+        "embedding": frozenset({"workbench_kernels::gather_backward"}),
+    }
+)
+"""Operators of ORTModule in addition to those on device, by family."""
+
+_ON_DEVICE: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "attention": frozenset({"Attention", "AttentionGradient", "Softmax", "SoftmaxGrad_13"}),
+        "convolution": frozenset(
+            {"Conv", "ConvGrad", "Convolution"}
+            | {"ConvolutionGradient", "ConvolutionWeightGradient"}
+        ),
+        "max_pool": frozenset({"MaxPool", "MaxPoolGrad", "MaxPoolGradient"}),
+        "relu": frozenset({"ReluGrad", "ReluGradient", "Greater"}),
+        "gelu": frozenset(
+            {"Gelu", "BiasGelu", "GeluGrad", "GeluGradient", "BiasGeluGradient", "Erf"}
+        ),
+        "silu": frozenset(
+            {"QuickGelu", "QuickGeluGrad", "Silu", "SiluGradient", "BiasSilu"}
+            | {"BiasSiluGradient", "GatedSilu", "GatedSiluGradient"}
+        ),
+        "softmax": frozenset(
+            {"SoftmaxGrad_13", "SoftmaxGradient", "LogSoftmaxGrad_13", "LogSoftmaxGradient"}
+        ),
+        "cross_entropy": frozenset(
+            {"CrossEntropy", "CrossEntropyGradient", "SoftmaxCrossEntropyLoss"}
+            | {"SoftmaxCrossEntropyLossGrad", "LogProbability", "LogProbabilityGradient"}
+            | {"LogSoftmax", "GatherElementsGrad"}
+        ),
+        "layer_norm": frozenset(
+            {"LayerNormalization", "LayerNormalizationGrad", "LayerNormalizationGradient"}
+            | {"RMSNormalization", "RMSNormalizationGradient"}
+            | {"SimplifiedLayerNormalization", "SimplifiedLayerNormalizationGrad"}
+        ),
+        "sum": frozenset({"ReduceSum", "ColumnSum"}),
+        "embedding": frozenset({"GatherGrad", "ScatterElements", "EmbeddingGradient"}),
+    }
+)
 
 OPERATORS: Mapping[str, Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "ortmodule": {
-            "linear": _PRODUCTS
-            | {"workbench_kernels::linear", "workbench_kernels::linear_backward"},
-            "attention": frozenset(
-                {"workbench_kernels::attention", "workbench_kernels::attention_backward"}
-                | {"Softmax", "SoftmaxGrad_13"}
-            ),
-            "convolution": frozenset(
-                {"Conv", "ConvGrad", "FusedConv", "aten::convolution", "aten::convolution_backward"}
-            ),
-            "max_pool": frozenset(
-                {"MaxPool", "MaxPoolGrad", "workbench_kernels::max_pool_backward"}
-            ),
-            "relu": frozenset({"ReluGrad", "Greater", "aten::threshold_backward"}),
-            "gelu": frozenset(
-                {"Gelu", "BiasGelu", "GeluGrad", "FastGelu", "FastGeluGrad", "Erf", "Tanh"}
-                | {"aten::gelu", "aten::gelu_backward"}
-            ),
-            "softmax": frozenset({"SoftmaxGrad_13", "aten::_softmax_backward_data"}),
-            "layer_norm": frozenset(
-                {"LayerNormalization", "LayerNormalizationGrad"}
-                | {"aten::native_layer_norm", "aten::native_layer_norm_backward"}
-            ),
-            "addition": frozenset({"Add", "Sum", "aten::add"}),
-            "embedding": frozenset(
-                {"GatherGrad", "ScatterElements", "workbench_kernels::gather_backward"}
-            ),
+            family: _OF_ORTMODULE.get(family, frozenset()) | _ON_DEVICE.get(family, frozenset())
+            for family in FAMILIES["ortmodule"]
         },
-        "ondevice": {
-            "attention": frozenset({"Attention", "AttentionGradient", "Softmax", "SoftmaxGrad_13"}),
-            "convolution": frozenset(
-                {"Conv", "ConvGrad", "Convolution"}
-                | {"ConvolutionGradient", "ConvolutionWeightGradient"}
-            ),
-            "max_pool": frozenset({"MaxPool", "MaxPoolGrad", "MaxPoolGradient"}),
-            "relu": frozenset({"ReluGrad", "ReluGradient", "Greater"}),
-            "gelu": frozenset(
-                {"Gelu", "BiasGelu", "GeluGrad", "GeluGradient", "BiasGeluGradient", "Erf"}
-            ),
-            "silu": frozenset(
-                {"QuickGelu", "QuickGeluGrad", "Silu", "SiluGradient", "BiasSilu"}
-                | {"BiasSiluGradient", "GatedSilu", "GatedSiluGradient"}
-            ),
-            "softmax": frozenset(
-                {"SoftmaxGrad_13", "SoftmaxGradient", "LogSoftmaxGrad_13", "LogSoftmaxGradient"}
-            ),
-            "cross_entropy": frozenset(
-                {"CrossEntropy", "CrossEntropyGradient", "SoftmaxCrossEntropyLoss"}
-                | {"SoftmaxCrossEntropyLossGrad", "LogProbability", "LogProbabilityGradient"}
-                | {"LogSoftmax", "GatherElementsGrad"}
-            ),
-            "layer_norm": frozenset(
-                {"LayerNormalization", "LayerNormalizationGrad", "LayerNormalizationGradient"}
-                | {"RMSNormalization", "RMSNormalizationGradient"}
-                | {"SimplifiedLayerNormalization", "SimplifiedLayerNormalizationGrad"}
-            ),
-            "sum": frozenset({"ReduceSum", "ColumnSum"}),
-            "embedding": frozenset({"GatherGrad", "ScatterElements", "EmbeddingGradient"}),
-        },
+        "ondevice": _ON_DEVICE,
     }
 )
 """Engine -> family -> its operators in a profile, by any library. The products of an attention
@@ -84,7 +84,7 @@ without a kernel for the whole count as those of linear layers."""
 
 
 def shares_of(engine: str, times: Sequence[OperatorTime]) -> dict[str, float]:
-    """Family -> its part of the operators' time, the largest first; those that do not occur left
+    """Family -> its share of the operators' time, the largest first; those that do not occur left
     out."""
     total = sum(each.us for each in times)
     found = {
@@ -96,30 +96,11 @@ def shares_of(engine: str, times: Sequence[OperatorTime]) -> dict[str, float]:
 
 
 def measured_times(engines: Engines) -> list[OperatorTime]:
-    """The operators of some steps, in an engine of their own, of the variant."""
+    """The operators of some steps of the variant, in a separate engine."""
     from workbench.ort.graph.profiles import profiled
 
     with temporary_folder() as folder:
         with profiled(folder):
             steps = engines.candidate({}).steps
-        engine: Any = steps.engine
-        timings: list[list[Timing]]
-        config = engines.request.config
-        if config.engine == "ondevice":
-            from workbench.ort.ondevice.profile import step_timings as device_timings
-
-            for _ in range(STEPS):
-                steps.step()
-            engine.close()
-            batches = config.gradient_accumulation
-            timings = device_timings(folder, engine.training_model, STEPS, batches)
-        else:
-            from workbench.ort.ortmodule.operator_profile import StepWindow, step_timings
-
-            windows = []
-            for _ in range(STEPS):
-                start_ns = time.time_ns()
-                steps.step()
-                windows.append(StepWindow(start_ns, time.time_ns()))
-            timings = step_timings(engine.wrapped, windows)
-    return median_times(timings)
+        windows = [steps.window() for _ in range(STEPS)]
+        return median_times(steps.engine.graph_timings(folder, windows))

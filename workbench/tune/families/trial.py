@@ -11,12 +11,12 @@ from workbench.tune.turns import turn
 from workbench.verification.agreement import gradient_rows, loss_error
 
 FASTER = 0.99
-"""A family is by another library where the interval of the step's ratio ends below this."""
+"""Another library is chosen for a family if the interval of the step's ratio ends below this."""
 
 ROUNDS = 11
 
 FEWEST_STEPS = 2
-"""Of a turn: none follows a pause, as those of processes do."""
+"""Fewest steps of a turn: none follows a pause, unlike those of processes."""
 
 TOLERANCE = 1e-4
 """The largest relative difference of losses and gradients, as in a verification."""
@@ -34,7 +34,7 @@ def difference(expected: Gradients, found: Gradients) -> float:
 def timed(
     first: EngineSteps, second: EngineSteps, *, whole: bool = False
 ) -> tuple[Ratio, np.ndarray]:
-    """Let both take turns, round after round; who begins alternates.
+    """Run both in turn, round after round; the first alternates.
 
     Args:
         whole: take all rounds; otherwise fewer where the second is clearly not faster.

@@ -20,15 +20,15 @@ def ensure_product_times(
 ) -> ProductTimes | None:
     """The saved times of this processor and these versions, measured now if there are none.
 
-    A run reads it before its process starts, so that already the first has the environment that
-    suits the faster library. The measurement runs in a child process and takes a few seconds.
+    A run reads it before its process starts, so that even the first has the environment that suits
+    the faster library. The measurement runs in a child process and takes a few seconds.
 
     Args:
         report: called with short progress texts.
         again: measure even if there are saved times.
 
     Returns:
-        None where nothing can be chosen: without the compiled extension, or without a cache.
+        None if there is no choice: without the compiled extension, or without a cache.
 
     Raises:
         EngineError: the process failed.

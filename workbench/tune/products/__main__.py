@@ -8,7 +8,7 @@ from workbench.child_process.child import serve
 
 
 def measure(_: Callable[[str], None]) -> None:
-    """Measure, and keep what was found.
+    """Measure, and save the result.
 
     Raises:
         EngineError: it cannot be written.

@@ -1,4 +1,4 @@
-"""The bar of the app: what is worked on, how quiet the machine is, and the rail of steps."""
+"""The bar of the app: model and dataset, load of the machine, and the tabs of the steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.widgets.bundle import bundle
 class AppBar(anywidget.AnyWidget):
     """Model, dataset and machine; a tab for each step; Code and Present.
 
-    The tabs show the panels that stand in the same page by the class `wb-step-NAME`.
+    The tabs show the panels of the same page with the class `wb-step-NAME`.
     """
 
     _esm = bundle("app_bar.js")
@@ -23,7 +23,7 @@ class AppBar(anywidget.AnyWidget):
     title = traitlets.Unicode().tag(sync=True)
     """Model and dataset; empty while nothing is chosen."""
     machine = traitlets.Unicode().tag(sync=True)
-    """"quiet", "busy" or, while that is not known, empty."""
+    """"quiet", "busy", or empty while not known."""
     machine_detail = traitlets.Unicode().tag(sync=True)
     """The same in a sentence."""
     verdict = traitlets.Unicode().tag(sync=True)
@@ -40,11 +40,11 @@ class AppBar(anywidget.AnyWidget):
     ).tag(sync=True)
     """One dict a step; `state` is "needs", "ready", "busy", "done" or "failed"."""
     selected = traitlets.Unicode("model").tag(sync=True)
-    """Name of the step that is shown."""
+    """Name of the shown step."""
     presenting = traitlets.Bool(False).tag(sync=True)
-    """Whether type is larger, for a projector."""
+    """Whether the font is larger, for a projector."""
     code_shown = traitlets.Bool(False).tag(sync=True)
-    """Whether the Python that does the same is shown."""
+    """Whether the equivalent Python code is shown."""
 
     def show(self, steps: Sequence[Step]) -> None:
         """Show the state of each step."""

@@ -1,4 +1,4 @@
-"""The Python that does the same as the page."""
+"""The Python code equivalent to the page."""
 
 from __future__ import annotations
 

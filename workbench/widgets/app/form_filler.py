@@ -1,4 +1,4 @@
-"""Fills the forms of the app with what a run was started with."""
+"""Fills the forms of the app with the settings that a run was started with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.widgets.train.trainer import Trainer
 
 
 class FormFiller:
-    """Chooses model, dataset, engine and settings of a run again."""
+    """Restores model, dataset, engine and settings of a run."""
 
     def __init__(self, controller: Controller, models: ModelView, trainer: Trainer) -> None:
         self._controller = controller
@@ -18,7 +18,7 @@ class FormFiller:
         self._trainer = trainer
 
     def fill(self, run: Run) -> None:
-        """Replace what is there."""
+        """Replace the current settings."""
         was = restored(run)
         self._controller.typed.replace(was.settings)
         self._trainer.ortmodule.value = was.ortmodule
@@ -29,7 +29,7 @@ class FormFiller:
             self._models.choose(was.model)
 
     def fill_empty(self, run: Run) -> None:
-        """The same, unless a user has chosen another model or typed something already."""
+        """The same, unless a user has already chosen another model or typed settings."""
         controller = self._controller
         if controller.setup.model in ("", run.spec["model"]) and not controller.typed.texts:
             self.fill(run)

@@ -30,10 +30,10 @@ class OfferList(anywidget.AnyWidget):
     """One dict a run; `action` is "follow" or "resume"."""
 
     def __init__(self, accept: Callable[[Offer], None], **kwargs: Any) -> None:
-        """Show nothing yet.
+        """Create an empty list.
 
         Args:
-            accept: gets the offer that a user takes; must return at once.
+            accept: called with the offer that a user accepts; must return immediately.
         """
         super().__init__(**kwargs)
         self._accept = accept
@@ -41,14 +41,14 @@ class OfferList(anywidget.AnyWidget):
         self.on_msg(self._on_message)
 
     def show(self, offers: Sequence[Offer]) -> None:
-        """Offer these, and no others."""
+        """Replace the offers."""
         self._known = {offer.id: offer for offer in offers}
         self.offers = [
             {"id": offer.id, "action": offer.action, "text": offer.text} for offer in offers
         ]
 
     def accept(self, run_id: str) -> None:
-        """Take an offer, and withdraw it and the others."""
+        """Accept an offer, and remove it and the others."""
         offer = self._known.get(run_id)
         if offer is not None:
             self.show([])

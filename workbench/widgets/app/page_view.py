@@ -1,4 +1,4 @@
-"""Shows what concerns several steps of a page."""
+"""Shows the parts of a page that concern several steps."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from workbench.controller.recorded_runs.result_table import result_table
 from workbench.controller.state import State
 from workbench.controller.view import View
 from workbench.models import Model
+from workbench.profiling import Profile
 from workbench.runs import Run
 from workbench.widgets.charts import put_away
 
@@ -23,7 +24,7 @@ class PageView(View):
     def __init__(self, page: Workbench) -> None:
         self._page = page
         self._compared: ComparisonJob | None = None
-        """The comparison that was made here last, once it has ended."""
+        """The last comparison of this page, once it has ended."""
 
     def show_state(self, state: State) -> None:
         self._page._figure.active = state.active
@@ -41,6 +42,9 @@ class PageView(View):
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._page._show_code()
 
+    def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
+        self._page._show_code()
+
     def offer_accepted(self, run: Run) -> None:
         self._page._filler.fill_empty(run)
 
@@ -49,7 +53,9 @@ class PageView(View):
         page._job = job
         page.bar.verdict = ""
         if isinstance(job, ComparisonJob):
+            page.recorded.value = ""
             page.comparison.show(job.comparison)
+            page._show_what_trains()
         page.bar.selected = "compare" if isinstance(job, ComparisonJob) else "train"
 
     def job_ended(self, job: Job) -> None:

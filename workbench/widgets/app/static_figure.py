@@ -1,4 +1,4 @@
-"""Keeps the last result in the notebook, as a picture and a table: for readers without a kernel."""
+"""Saves the last result in the notebook, as a picture and a table, for viewing without a kernel."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARK = "workbench_figure"
-"""Key of an output's metadata under which the front end knows it again."""
+"""Key of an output's metadata by which the front end finds it."""
 PARTS = ("picture", "table")
-"""One output each: in an untrusted notebook JupyterLab takes pictures out of HTML."""
+"""One output each: in an untrusted notebook JupyterLab removes pictures from HTML."""
 DPI = 110
 EMPTY = {"text/html": "", "text/plain": ""}
 
 
 class StaticFigure(anywidget.AnyWidget):
-    """Outputs of their own beneath the page, and what the front end needs to fill them.
+    """Separate outputs below the page, and the data with which the front end fills them.
 
     The kernel updates those outputs by their display ids. JupyterLab forgets display ids when its
-    page is reloaded; then the front end of this widget, itself invisible, fills them. It also tells
-    the notebook what to show in place of the page where there is no kernel.
+    page is reloaded; then the front end of this widget, which is invisible, fills them. It also
+    sets what the notebook shows in place of the page without a kernel.
     """
 
     _esm = bundle("static_figure.js")
@@ -37,11 +37,11 @@ class StaticFigure(anywidget.AnyWidget):
     page_id = traitlets.Unicode().tag(sync=True)
     """Id of the widget model whose output the figure follows."""
     figure_id = traitlets.Unicode().tag(sync=True)
-    """Of the run or comparison shown; empty while there is none."""
+    """Id of the run or comparison shown; empty while there is none."""
     outputs = traitlets.List(traitlets.Dict()).tag(sync=True)
     """`data` and `metadata` of each of the outputs, in the order of `PARTS`."""
     active = traitlets.Bool(False).tag(sync=True)
-    """Whether something runs: when that begins, the front end saves the notebook, if it may."""
+    """Whether a job runs: when it starts, the front end saves the notebook, if allowed."""
     saves = traitlets.Bool(False).tag(sync=True)
     """Whether the notebook is saved when work begins and when it has ended."""
 
@@ -51,7 +51,7 @@ class StaticFigure(anywidget.AnyWidget):
         self.outputs = [{"data": EMPTY, "metadata": {MARK: ""}} for _ in PARTS]
 
     def display(self) -> None:
-        """Put the outputs into the current cell: empty, or the last result."""
+        """Display the outputs in the current cell: empty, or the last result."""
         from IPython.display import display
 
         for output, display_id in zip(self.outputs, self._display_ids, strict=True):

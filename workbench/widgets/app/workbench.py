@@ -7,9 +7,10 @@ from typing import Any
 
 import ipywidgets
 
-from workbench.compare import Comparison
+from workbench.compare import Comparison, load_comparison
 from workbench.controller import Controller, Setup
 from workbench.controller.code.page_code import code_for
+from workbench.controller.code.run_action_code import action_code, comparison_code
 from workbench.controller.forms.setting_fields import COMPARISON_FIELDS
 from workbench.controller.jobs.job import Job
 from workbench.controller.machine_watch import MachineWatch
@@ -17,7 +18,7 @@ from workbench.controller.model.sources import model_or_name
 from workbench.controller.notebook_file import may_save
 from workbench.controller.steps import NAMES, StepsView
 from workbench.controller.view import View
-from workbench.errors import RunError
+from workbench.errors import RunError, WorkbenchError
 from workbench.runs import Run, load_run
 from workbench.widgets.app.app_bar import AppBar
 from workbench.widgets.app.bar_view import BarView
@@ -28,7 +29,9 @@ from workbench.widgets.app.page_view import PageView
 from workbench.widgets.app.static_figure import StaticFigure
 from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
 from workbench.widgets.compare import ComparisonView
+from workbench.widgets.model.choice_field import ChoiceField
 from workbench.widgets.model.model_view import ModelView
+from workbench.widgets.model.options import comparison_options
 from workbench.widgets.page.alone import actions_of
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.controls import Controls
@@ -44,10 +47,10 @@ PLAIN_TEXT = "The workbench: run this cell in JupyterLab to use it."
 
 
 class Workbench(ipywidgets.Box):  # type: ignore[misc]
-    """An app to load a model, generate its artifacts, train it, compare engines and look at runs.
+    """An app to load a model, generate its artifacts, train it, compare engines and browse runs.
 
-    Its methods do what its buttons do and return at once; `wait` waits. Each step is a widget that
-    can be used alone as well: `ModelView`, `ArtifactBuilder`, `Trainer`.
+    Its methods are those of its buttons and return immediately; `wait` blocks. Each step is a
+    widget that can also be used alone: `ModelView`, `ArtifactBuilder`, `Trainer`.
     """
 
     def __init__(
@@ -57,11 +60,11 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         *,
         saves_notebook: bool | None = None,
     ) -> None:
-        """Make the app.
+        """Create the app.
 
         Args:
-            model: a `Model`, an object that has a name in the notebook, or what can be typed: a
-                sample, an .onnx file, or "package.module:factory". None: nothing chosen yet.
+            model: a `Model`, an object that has a name in the notebook, or a text: a sample, an
+                .onnx file, or "package.module:factory". None: nothing chosen yet.
             engines: names of the engines to offer; None: all that are not for tests.
             saves_notebook: save the notebook when work begins and when it has ended, so that the
                 page and its result are there after a reload; None: unless git tracks the file.
@@ -73,12 +76,17 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         chosen = None if model is None else model_or_name(model)
         offered = offered_names(engines)
         self._controller = Controller(View(), Setup())
+        self._recorded_code = ""
+        """Code of the recorded runs that are compared; empty while a comparison is set up."""
         self._make_parts(offered, may_save() if saves_notebook is None else saves_notebook)
         self._job: Job | None = None
         # Last, as their threads hold the page.
         self._watch = MachineWatch(self._show_machine, self._worker_pids)
         self.runs = RunBrowser(
-            on_compare=self._compare_runs, on_resume=self._resumed, on_restore=self.restore
+            on_compare=self._compare_runs,
+            on_resume=self._resumed,
+            on_restore=self.restore,
+            on_personalise=self._personalise,
         )
         super().__init__(children=self._laid_out())
         self.add_class("wb-page")
@@ -103,14 +111,20 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.trainer = Trainer(engines=engines, controller=controller)
         self._filler = FormFiller(controller, self.models, self.trainer)
         self.comparison_form = SettingsForm(controller.typed, COMPARISON_FIELDS)
+        self.recorded = ChoiceField(
+            lambda _: comparison_options(),
+            label="Recorded comparison",
+            list_label="Comparisons",
+            placeholder="open one that was made before",
+        )
         self.comparison = ComparisonView()
         self._figure = StaticFigure(saves=saves_notebook)
 
     def _laid_out(self) -> list[ipywidgets.Widget]:
         """Its children, from the top to the bottom of the page."""
         top = area("wb-top", [self.bar, area("wb-actions", [self.status, self.controls])])
-        side = area("wb-side", [self.trainer.engines, self.comparison_form])
-        compare = area("wb-columns", [side, area("wb-main", [self.comparison])])
+        parts = [self.trainer.engines, self.comparison_form, self.recorded]
+        compare = area("wb-columns", [area("wb-side", parts), area("wb-main", [self.comparison])])
         self.comparison_step = area("wb-step-panel wb-step-compare", [compare])
         self.runs_step = area("wb-step-panel wb-step-runs", [self.runs])
         steps = [self.models, self.artifacts, self.trainer, self.comparison_step, self.runs_step]
@@ -127,6 +141,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._controller.tasks.observe(self._show_code)
         self.trainer.engines.observe(self._show_what_trains, "value")
         self.runs.observe(self._show_code, "code")
+        self.recorded.observe(self._on_recorded, "value")
         self._show_what_trains()
 
     @classmethod
@@ -146,10 +161,10 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         return page
 
     def restore(self, run: Run) -> None:
-        """Choose again what a run was started with: model, data, settings; and show the run.
+        """Restore the model, data and settings that a run was started with, and show the run.
 
         Raises:
-            RunError: something else is in progress here.
+            RunError: another job is in progress here.
         """
         if self._controller.state.active:
             raise RunError("A run is in progress in this page: stop it, or wait for its end.")
@@ -164,12 +179,12 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     @property
     def engines(self) -> EngineChoice:
-        """Which engines are trained and compared."""
+        """The choice of engines to train and compare."""
         return self.trainer.engines
 
     @property
     def step(self) -> str:
-        """Name of the step that is shown: "model", "artifacts", "train", "compare" or "runs"."""
+        """Name of the shown step: "model", "artifacts", "train", "compare" or "runs"."""
         selected: str = self.bar.selected
         return selected
 
@@ -180,7 +195,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.bar.selected = name
 
     def set(self, **settings: Any) -> None:
-        """Give settings as `train` takes them, as if they had been typed; None: the default."""
+        """Set settings as for `train`, as if they had been typed; None: the default."""
         self._controller.typed.set(**settings)
 
     def train(self) -> None:
@@ -212,12 +227,12 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._controller.stop()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is in progress any more; False when `timeout` seconds were too few."""
+        """Wait until nothing is in progress; False on a timeout."""
         return self._controller.wait(timeout)
 
     def close(self) -> None:
-        """Take the page away and end its threads; what is in progress continues without it."""
-        # A page whose making was refused is closed too, when it is collected.
+        """Close the page and end its threads; jobs in progress continue."""
+        # A page whose constructor raised is closed too, when it is collected.
         for name in ("_watch", "runs", "comparison", "artifacts", "trainer", "_controller"):
             if hasattr(self, name):
                 getattr(self, name).close()
@@ -225,9 +240,32 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     def _compare_runs(self, runs: list[Run]) -> None:
         self.comparison.show(*runs)
+        self._recorded_code = action_code("compare", [run.id for run in runs], "")
         self.bar.selected = "compare"
+        self._show_code()
+
+    def _personalise(self, run: Run) -> None:
+        name = run.spec["model"]
+        if name != self._controller.setup.model:
+            self.models.choose(name)
+        self.bar.selected = "train"
+        self.trainer.own_examples.begin_with(run)
+
+    def _on_recorded(self, change: Any) -> None:
+        comparison_id = change.new.strip()
+        self.recorded.description = ""
+        if not comparison_id:
+            return
+        try:
+            self.comparison.show(load_comparison(comparison_id))
+        except WorkbenchError as error:
+            self.recorded.description = str(error)
+            return
+        self._recorded_code = comparison_code(comparison_id)
+        self._show_code()
 
     def _show_what_trains(self, _: Any = None) -> None:
+        self._recorded_code = ""
         self.controls.suit(self._controller.setup)
         self._steps.update()
         self._show_code()
@@ -235,6 +273,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
     def _show_code(self, _: Any = None) -> None:
         setup = self._controller.setup
         steps = {name: code_for(setup, name) for name in NAMES if name != "runs"}
+        if self._recorded_code:
+            steps["compare"] = self._recorded_code
         self.code.code = {**steps, "runs": self.runs.code}
 
     def _show_machine(self, busy: bool, sentence: str) -> None:

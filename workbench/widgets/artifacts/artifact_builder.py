@@ -13,7 +13,7 @@ from workbench.artifacts.footprint import Estimate
 from workbench.controller import Controller, State
 from workbench.controller.model.inspection import LayerRow
 from workbench.controller.prediction import ArtifactsWithFootprint
-from workbench.controller.predictor import ARTIFACT_SETTINGS
+from workbench.controller.setup import ARTIFACT_SETTINGS
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.profiling import Profile
@@ -33,7 +33,7 @@ SHOWN = (
 )
 """Settings that artifacts or their footprint depend on; requires_grad is the tree."""
 TYPING_S = 1.0
-"""Time without a change after which what was typed is taken as complete."""
+"""Time without a change after which typed settings are considered complete."""
 
 PROFILE = "Profile: time and memory of each node"
 
@@ -48,22 +48,22 @@ class GenerateButton(anywidget.AnyWidget):
     label = traitlets.Unicode("Generate artifacts").tag(sync=True)
 
     def show(self, possible: bool, *, busy: bool = False) -> None:
-        """Fit the button to whether artifacts can be generated, and are at the moment."""
+        """Set whether artifacts can be generated, and are being generated."""
         with self.hold_sync():
             self.enabled = possible and not busy
             self.label = "Generating artifacts …" if busy else "Generate artifacts"
 
 
 class ArtifactBuilder(Alone):
-    """Chooses the parameters, the loss and the optimizer, generates the artifacts and says what
-    training with them takes."""
+    """Chooses the parameters, the loss and the optimizer, generates the artifacts and shows the
+    memory of training with them."""
 
     def __init__(self, model: Any = None, *, controller: Controller | None = None) -> None:
-        """Make the view.
+        """Create the view.
 
         Args:
-            model: a `Model`, or what `load_model` takes; None: nothing chosen yet.
-            controller: of the app that it is a part of; None: one of its own.
+            model: a `Model`, or an argument of `load_model`; None: nothing chosen yet.
+            controller: of the app that it is a part of; None: a new one.
         """
         alone = self._begin(controller)
         typed = self.controller.typed
@@ -74,11 +74,11 @@ class ArtifactBuilder(Alone):
         self.profiler = GenerateButton(label=PROFILE)
         self.graph = GraphView()
         self.graphs = area("wb-graphs", [])
-        """Holds the graphs of the artifacts once there are some."""
+        """Contains the graphs of the artifacts once there are some."""
         self.model: Model | None = None
         self._shown: Any = None
         self._again: threading.Timer | None = None
-        """Generates again when nothing was typed for a while."""
+        """Timer that generates again when nothing was typed for a while."""
         self.sections = sections(self.controller, "artifacts")
         side = area("wb-side", [self.form, self.button])
         tasks = area("wb-tasks", self.sections)
@@ -92,19 +92,19 @@ class ArtifactBuilder(Alone):
         self._ready(model)
 
     def close(self) -> None:
-        """Take the step away and end its threads."""
-        self._put_off()
+        """Close the step and end its threads."""
+        self._cancel_timer()
         self.graph.close()
         super().close()
 
     def generate(self) -> None:
-        """Generate the artifacts and predict their footprint; returns at once."""
-        self._put_off()
+        """Generate the artifacts and predict their footprint; returns immediately."""
+        self._cancel_timer()
         self._shown = self._settings()
         self.controller.predict()
 
     def estimate(self) -> None:
-        """Show what of the footprint is known without artifacts; returns at once."""
+        """Show the part of the footprint known without artifacts; returns immediately."""
         if self.model is not None and not self.controller.typed.read.problems:
             self.controller.estimate()
 
@@ -121,19 +121,20 @@ class ArtifactBuilder(Alone):
         if self._shown == self._settings():
             return
         self.footprint.outdated = True
-        self._put_off()
+        self._cancel_timer()
         if self.model is not None and not self.controller.typed.read.problems:
             self._again = threading.Timer(TYPING_S, self._generate_again)
             self._again.daemon = True
             self._again.start()
 
-    def _put_off(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._again is not None:
             self._again.cancel()
             self._again = None
 
     def _generate_again(self) -> None:
-        """Generate for what was typed; not beside a job, whose measurements it would disturb."""
+        """Generate for the typed settings; not during a job, whose measurements it would
+        disturb."""
         if not self.controller.state.active:
             self.generate()
 
@@ -149,7 +150,7 @@ class ArtifactBuilder(Alone):
 
 
 class ArtifactsView(View):
-    """Shows the parameters, and the artifacts when they are there."""
+    """Shows the parameters, and the artifacts if there are any."""
 
     def __init__(self, step: ArtifactBuilder) -> None:
         self._step = step
@@ -166,8 +167,8 @@ class ArtifactsView(View):
             step.tree.show(None, {})
 
     def show_layers(self, rows: Sequence[LayerRow] | None, *, loading: bool = False) -> None:
-        """With the layers the parameters are known: to ask for them before would build the model
-        on the thread that shows it."""
+        """The parameters are known with the layers: reading them earlier would build the model
+        on the displaying thread."""
         model = self._step.model
         if rows is not None and model is not None:
             self._step.tree.show(model, model.parameter_shapes)

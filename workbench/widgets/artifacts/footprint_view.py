@@ -27,7 +27,7 @@ UNKNOWN = ("Activations", "Evaluation")
 
 
 class FootprintView(anywidget.AnyWidget):
-    """The parts of the footprint as bars, and what is being done meanwhile."""
+    """The parts of the footprint as bars, and the current activity."""
 
     _esm = bundle("footprint_view.js")
     _css = bundle("footprint_view.css")
@@ -65,7 +65,7 @@ class FootprintView(anywidget.AnyWidget):
                 self.parts, self.unknown, self.summary = [], [], ""
 
     def show_estimate(self, estimate: Estimate) -> None:
-        """Show what is known without artifacts."""
+        """Show the estimate that is known without artifacts."""
         with self.hold_sync():
             self.doing, self.problem, self.outdated = "", "", False
             self.unknown = list(UNKNOWN)

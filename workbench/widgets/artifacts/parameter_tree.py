@@ -1,4 +1,4 @@
-"""Which parameters are trained: a tree with a box for each, and patterns."""
+"""The choice of trained parameters: a tree of check boxes, and patterns."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from workbench.widgets.bundle import bundle
 
 
 class ParameterTree(anywidget.AnyWidget):
-    """A searchable tree of the parameters by scope; what is ticked is trained, the rest frozen.
+    """A searchable tree of the parameters by scope; checked ones are trained, the others frozen.
 
-    What comes out is the setting `requires_grad`: nothing while every parameter is trained.
+    It sets `requires_grad`: unset while every parameter is trained.
     """
 
     _esm = bundle("parameter_tree.js")
@@ -33,7 +33,7 @@ class ParameterTree(anywidget.AnyWidget):
     ).tag(sync=True)
     """One dict a parameter, with its number of elements."""
     patterns = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    """`requires_grad`: names and fnmatch patterns of what is trained; empty: everything."""
+    """`requires_grad`: names and fnmatch patterns of the trained parameters; empty: all."""
     problem = traitlets.Unicode().tag(sync=True)
     """Problem of the patterns, in a sentence; may be empty."""
     hint = traitlets.Unicode("The parameters of the model that you choose appear here.").tag(
@@ -41,7 +41,7 @@ class ParameterTree(anywidget.AnyWidget):
     )
 
     def __init__(self, typed: TypedSettings, **kwargs: Any) -> None:
-        """Make the tree, empty.
+        """Create an empty tree.
 
         Args:
             typed: holds the patterns.
@@ -57,7 +57,7 @@ class ParameterTree(anywidget.AnyWidget):
         self.parameters = [] if model is None else [_record(*each) for each in trainable.items()]
 
     def train_only(self, *patterns: str) -> None:
-        """Train what matches any of the patterns; none given: everything."""
+        """Train the parameters that match any of the patterns; without patterns: all."""
         self._typed.type("requires_grad", ", ".join(patterns))
 
     def _show_patterns(self) -> None:

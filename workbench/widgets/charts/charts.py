@@ -48,12 +48,12 @@ def put_away(model: str) -> str:
 
 
 class Charts(ChartOptions, anywidget.AnyWidget):
-    """Shows the points of some runs, as they come.
+    """Shows the points of some runs, live.
 
-    `add` takes in what a `RunReader` found and `flush` sends what came since the last flush, as
-    float32, in one message. However long a run is, a view gets about two thousand blocks of steps,
-    and asks for more detail where it is zoomed in. A view that (re)connects, or that has missed a
-    message, asks for everything. All methods may be called from any thread.
+    `add` adds the points of a `RunReader` and `flush` sends new points since the last flush, as
+    float32, in one message. For a run of any length, a view gets about two thousand blocks of
+    steps, and asks for more detail where it is zoomed in. A view that (re)connects, or that has
+    missed a message, asks for everything. All methods may be called from any thread.
     """
 
     _esm = bundle("charts.js")
@@ -71,7 +71,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
             }
         )
     ).tag(sync=True)
-    """The curves in the order in which they are drawn: what each is called and how it looks."""
+    """The curves in the order in which they are drawn: label and style of each."""
     total_steps = traitlets.Int(0).tag(sync=True)
     """Steps that each run will take, for the axis; 0 while that is not known."""
     step_name = traitlets.Unicode("step").tag(sync=True)
@@ -85,7 +85,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
         self._sequence = 0
         self._recordings: dict[str, Recording] = {}
         self._sent: dict[str, tuple[int, int]] = {}
-        """Of each curve the steps that were sent and those of a block."""
+        """For each curve the number of sent steps and of steps in a block."""
         self._changed: set[str] = set()
         self._exports: RequestThread | None = None
         super().__init__(**kwargs)
@@ -99,13 +99,13 @@ class Charts(ChartOptions, anywidget.AnyWidget):
         engines: Mapping[str, str] | None = None,
         labels: Mapping[str, str] | None = None,
     ) -> None:
-        """Forget every point and get ready for one curve for each of `keys`.
+        """Remove all points and prepare one curve for each of `keys`.
 
         Args:
             keys: names of engines, or any names if `engines` is given.
             total_steps: see the trait.
             engines: the engine of each curve; None: the keys are the engines.
-            labels: what each curve is called; None: its key, until `name` is called.
+            labels: label of each curve; None: its key, until `name` is called.
         """
         with self._lock:
             self._generation += 1
@@ -123,7 +123,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
             self._send_recordings(self._recordings, full=True)
 
     def name(self, key: str, run: Run) -> None:
-        """Call the curve by its run: by the engine where that is its key, else by the title."""
+        """Label the curve by its run: by the engine where that is its key, else by the title."""
         label = run.engine if key == run.engine else key
         detail = run.title
         curves = [
@@ -134,14 +134,14 @@ class Charts(ChartOptions, anywidget.AnyWidget):
             self.curves = curves
 
     def add(self, key: str, points: NewPoints) -> None:
-        """Take in new points of one curve; they are sent by the next flush.
+        """Add new points of one curve; they are sent by the next flush.
 
-        Where the run was resumed, its points of later steps are forgotten first.
+        If the run was resumed, its points of later steps are removed first.
         """
         with self._lock:
             recording = self._recordings[key]
             if points.restored_step is not None and recording.cut(points.restored_step):
-                # A view takes back nothing that it was sent, so it gets everything again.
+                # A view cannot remove points that it was sent, so it gets everything again.
                 self._generation += 1
                 self._sent[key] = 0, 1
                 self._send_recordings(self._recordings, full=True)
@@ -154,12 +154,12 @@ class Charts(ChartOptions, anywidget.AnyWidget):
                 self._changed.add(key)
 
     def add_run(self, key: str, run: Run) -> None:
-        """Take in all that `run` has recorded, and call the curve by it."""
+        """Add all recorded points of `run`, and label the curve by it."""
         self.add(key, run.follow().poll())
         self.name(key, run)
 
     def flush(self) -> None:
-        """Send what came since the last flush; nothing when nothing came."""
+        """Send points added since the last flush, if any."""
         with self._lock:
             changed = {key: one for key, one in self._recordings.items() if key in self._changed}
             if changed:
@@ -196,13 +196,13 @@ class Charts(ChartOptions, anywidget.AnyWidget):
             return values_frame(self._labelled(), at)
 
     def save(self, path: str | Path) -> Path:
-        """Write what is shown to a file: .png and .svg are pictures, .csv holds every step.
+        """Write the shown charts to a file: .png and .svg are pictures, .csv has every step.
 
         Axis, smoothing, scales, window and hidden curves are as shown.
 
         Raises:
-            ConfigError: the name ends in none of these.
-            RunError: it is no path, or the file cannot be written.
+            ConfigError: the name has another suffix.
+            RunError: it is not a path, or the file cannot be written.
         """
         target = output_path(path, RunError)
         if target.suffix[1:].lower() not in FORMATS:
@@ -210,7 +210,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
         return write_chart(self._file(), target)
 
     def close(self) -> None:
-        """Take the charts away."""
+        """Close the charts."""
         if self._exports is not None:
             self._exports.close()
         super().close()
@@ -223,7 +223,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
         with self._lock:
             return ChartFile(
                 curves=[dict(curve) for curve in self.curves if curve["key"] not in self.hidden],
-                # Copies: a run that continues would add to them while the file is made.
+                # Copies: a run in progress would add to them while the file is made.
                 recordings=copy.deepcopy(self._recordings),
                 axis=self.axis,
                 smoothing=self.smoothing,
@@ -245,7 +245,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
                 self._exports.ask(lambda: self._send_file(request, kind))
 
     def _send_file(self, request: str, kind: str) -> None:
-        """Make the file here: the picture from the menu is then the one that `save` writes."""
+        """Create the file here: the picture from the menu is then the one that `save` writes."""
         try:
             data, problem = self._file().data(kind), ""
         except Exception as error:  # shown to the user who asked
@@ -253,7 +253,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
         self.send({"kind": "file", "id": request, "format": kind, "problem": problem}, [data])
 
     def _send_detail(self, request: Any, ranges: Mapping[Any, Any]) -> None:
-        """Answer a view that is zoomed in; of what cannot be read as a request nothing is sent."""
+        """Answer a view that is zoomed in; invalid requests are ignored."""
         parts, buffers = [], []
         for key, limits in ranges.items():
             recording = self._recordings.get(key)
@@ -271,7 +271,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
         for key, recording in recordings.items():
             steps, sent_stride = (0, 1) if full else self._sent[key]
             stride = recording.stride_for(len(recording), OVERVIEW_BLOCKS)
-            # Coarser blocks than those sent before replace them all.
+            # Coarser blocks than those sent before replace all of them.
             start = steps // stride if stride == sent_stride else 0
             blocks = recording.blocks(stride, start)
             part, data = block_part(blocks, stride, start, recording.totals_before(stride, start))

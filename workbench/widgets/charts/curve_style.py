@@ -1,4 +1,4 @@
-"""How the curve of each run is drawn."""
+"""The style of the curve of each run."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ FURTHER: tuple[dict[str, Any], ...] = (
     {"color": "#4d7c0f", "dark_color": "#bef264", "dash": [5.0, 5.0]},
     {"color": "#86198f", "dark_color": "#f0abfc", "dash": [1.5, 3.0]},
 )
-"""Of the second run of an engine, the third, and so on; after the last one again the first."""
+"""Styles of the second run of an engine, the third, and so on, cyclically."""
 
 
 def curve_styles(engines: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """By key of the curve its `color` on a light background, `dark_color`, and `dash`, the lengths
     of dashes and gaps in CSS pixels, empty for a solid line.
 
-    The first curve of an engine has the style of that; others have styles of their own.
+    The first curve of an engine has the engine's style; others have different styles.
 
     Args:
         engines: name of the engine of each curve, by its key.

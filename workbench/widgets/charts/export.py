@@ -47,7 +47,7 @@ class ChartFile:
             text: str = self.frame().to_csv(index=False)
             return text.encode()
         buffer = io.BytesIO()
-        # Without the date the same charts give the same file.
+        # Without the date equal charts make equal files.
         metadata = {"Date": None} if kind == "svg" else None
         self.figure().savefig(buffer, format=kind, dpi=160, metadata=metadata)
         return buffer.getvalue()
@@ -138,7 +138,7 @@ class ChartFile:
         )
         window = rate_window(len(recording), self.smoothing)
         rate = trailing_rate(found[STEP], found[SECONDS], found[SAMPLES], window)
-        # What came before the first block of a window is not known here.
+        # Blocks before the first of a window are not known here.
         known = slice(1 if start else 0, None)
         panels[1].plot(x[known], rate[known], **style)
         panels[2].plot(x, found[MEMORY], **style)

@@ -11,9 +11,9 @@ from workbench.series import COLUMNS, Recording, StepValue
 from workbench.series.blocks import SAMPLES, SECONDS, STEP, Blocks
 
 OVERVIEW_BLOCKS = 2048
-"""Blocks at most of a whole run: more than the pixels of a chart."""
+"""Largest number of blocks of a whole run: more than the pixels of a chart."""
 DETAIL_BLOCKS = 2048
-"""Blocks at most of a window."""
+"""Largest number of blocks of a window."""
 
 
 def block_part(
@@ -56,7 +56,7 @@ def evaluation_buffer(recording: Recording) -> bytes:
 
 
 def rank_memory_buffer(recording: Recording) -> bytes:
-    """(1 + processes, samples) float32: the step and MB of each; empty of a single process."""
+    """(1 + processes, samples) float32: the step and MB of each; empty for a single process."""
     return recording.rank_memory.array.astype(np.float32).tobytes()
 
 

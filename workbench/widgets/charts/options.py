@@ -1,4 +1,4 @@
-"""How charts are shown: what the mouse sets, and Python as well."""
+"""Options of charts, set by the mouse or in Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PANELS = ("loss", "throughput", "memory", "metric")
 SCALES = ("auto", "linear", "log")
 MOST_SMOOTHED = 1_000_000
 FURTHEST = 2.0**53
-"""Of an axis; beyond it steps cannot be distinguished."""
+"""Upper limit of an axis; beyond it steps cannot be distinguished."""
 
 
 class ChartOptions(traitlets.HasTraits):
@@ -25,7 +25,7 @@ class ChartOptions(traitlets.HasTraits):
     """The horizontal axis: "step", "time" (seconds of training: the steps alone, without
     evaluations, checkpoints and turns of other engines) or "samples"."""
     smoothing = traitlets.Int(0).tag(sync=True)
-    """Steps over which curves are smoothed, see `workbench.series.smoothed`; 0: not."""
+    """Steps over which curves are smoothed, see `workbench.series.smoothed`; 0: none."""
     scales = traitlets.Dict(default_value=dict.fromkeys(PANELS, "auto")).tag(sync=True)
     """By panel ("loss", "throughput", "memory", "metric"): "linear", "log", or "auto", which is
     logarithmic where curves differ more than 30 times."""
@@ -34,7 +34,7 @@ class ChartOptions(traitlets.HasTraits):
     window = traitlets.List(traitlets.Float()).tag(sync=True)
     """The part of the horizontal axis that is shown, in its unit; empty: all of it."""
     show_values = traitlets.Bool(False).tag(sync=True)
-    """Whether a table of last, best and pointed-at values stands below the charts."""
+    """Whether a table of last, best and pointed-at values is shown below the charts."""
 
     @traitlets.validate("axis")
     def _check_axis(self, proposal: Any) -> str:

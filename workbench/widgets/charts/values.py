@@ -59,7 +59,7 @@ def _row(recording: Recording, at: int | None) -> dict[str, Any]:
 
 
 def spreads(recordings: Mapping[str, Recording]) -> dict[str, float]:
-    """By panel, how many times its highest curve is its lowest, see `series.spread`."""
+    """By panel, the ratio of its highest to its lowest curve, see `series.spread`."""
     overviews = [
         one.blocks(one.stride_for(len(one), TYPICAL_BLOCKS)) for one in recordings.values()
     ]

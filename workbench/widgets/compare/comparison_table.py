@@ -26,7 +26,7 @@ SHOWN = {
     "max_loss_difference": ("Loss difference", "largest"),
     "status": ("Status", ""),
 }
-"""Column of `Comparison.table` -> its heading and unit; the interval stands within the ratio."""
+"""Column of `Comparison.table` -> its heading and unit; the interval is shown with the ratio."""
 
 INTERVAL = ("ratio_low", "ratio_high")
 
@@ -57,10 +57,10 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
             }
         )
     ).tag(sync=True)
-    """One dict an engine: `engine`, `note`, which says what PyTorch ran in its place or is empty,
+    """One dict an engine: `engine`, `note`, on operators that PyTorch ran in its place or empty,
     and `cells` by column; None where there is no figure."""
     reference = traitlets.Unicode().tag(sync=True)
-    """The engine that the others are measured against."""
+    """The engine that the others are compared with."""
     caption = traitlets.Unicode().tag(sync=True)
     """Source of the figures."""
     verdict = traitlets.Unicode().tag(sync=True)
@@ -90,10 +90,10 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
         comparison: Comparison | RunComparison,
         styles: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
-        """Show the figures that `comparison` has now.
+        """Show the current figures of `comparison`.
 
         Args:
-            comparison: what to show.
+            comparison: the comparison to show.
             styles: the line of each row, by its name; None: the rows are engines.
         """
         frame = comparison.table()
@@ -112,7 +112,7 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
 
 
 def _cell(value: Any) -> float | str | None:
-    """JSON has no NaN: what is no number is None."""
+    """JSON has no NaN, which becomes None."""
     if isinstance(value, str):
         return value
     return float(value) if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""Any engines of a comparison, or any recorded runs, beside each other."""
+"""Shows engines of a comparison, or any recorded runs, side by side."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from workbench.widgets.subshell import answer_while_busy
 
 PERIOD_S = 0.2
 RATIO_PERIODS = 10
-"""Polls between two looks at the ratios of what is in progress."""
+"""Polls between updates of the ratios of a comparison in progress."""
 SHOWN = "wb-shown"
-"""The class of a view that shows something: in a narrow page it then stands before the form."""
+"""The class of a view with content: in a narrow page it is placed before the form."""
 RUNNING_HINT = "The table appears when every run has ended."
 FAILED_HINT = "The comparison cannot be shown: "
 
@@ -33,12 +33,12 @@ Shown = Comparison | Run | str | Path
 class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
     """The verdict, ratios, charts, table and differing settings of some runs.
 
-    Everything that it shows is to be had without it: `comparison.verdict()`, `.table()`,
+    Everything that it shows is also available in Python: `comparison.verdict()`, `.table()`,
     `.differences()`, and `charts.values(at)`, `charts.save(path)`.
     """
 
     def __init__(self, *shown: Shown) -> None:
-        """Make the view.
+        """Create the view.
 
         Args:
             *shown: see `show`; nothing: an empty view.
@@ -60,7 +60,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
             self.show(*shown)
 
     def show(self, *shown: Shown) -> None:
-        """Show these in place of what was shown, and follow what of it is in progress.
+        """Show these in place of the previous ones, and follow those in progress.
 
         Args:
             *shown: one `Comparison` or its id, whose engines were measured in lockstep; or any
@@ -82,7 +82,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         self._thread.ask(lambda: self._begin(comparison))
 
     def clear(self, hint: str) -> None:
-        """Show nothing but a sentence on why."""
+        """Show only a sentence with the reason."""
         self.comparison = None
         self.remove_class(SHOWN)
 
@@ -99,7 +99,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         self._thread.ask(begin)
 
     def close(self) -> None:
-        """Take the view away; what is in progress continues without it."""
+        """Close the view; runs in progress continue."""
         self._thread.close()
         self.charts.close()
         super().close()

@@ -10,13 +10,13 @@ from workbench.widgets.bundle import bundle
 
 
 class DifferencesTable(anywidget.AnyWidget):
-    """One row for each setting that is not the same for all runs; the others are left out."""
+    """One row for each setting that differs between runs; others are omitted."""
 
     _esm = bundle("differences_table.js")
     _css = bundle("differences_table.css")
 
     runs = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    """The columns; none: nothing is shown."""
+    """The columns; empty: nothing is shown."""
     rows = traitlets.List(
         traitlets.Dict(
             per_key_traits={
@@ -32,7 +32,7 @@ class DifferencesTable(anywidget.AnyWidget):
         self.rows, self.runs = [], []
 
     def show(self, comparison: Comparison | RunComparison) -> None:
-        """Show what differs between the runs of `comparison`."""
+        """Show the settings that differ between the runs of `comparison`."""
         frame = comparison.differences()
         self.rows = []
         self.runs = [*frame.columns]

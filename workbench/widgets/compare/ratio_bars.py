@@ -17,7 +17,7 @@ STARTING = "The engines are starting; the ratios appear with the first measured 
 
 
 class RatioBars(anywidget.AnyWidget):
-    """How many times as fast each run is as the reference, with its interval, in words and bars."""
+    """Throughput of each run relative to the reference, with its interval, in words and bars."""
 
     _esm = bundle("ratio_bars.js")
     _css = bundle("ratio_bars.css")
@@ -29,7 +29,7 @@ class RatioBars(anywidget.AnyWidget):
     level = traitlets.Unicode("none").tag(sync=True)
     """Level of the badge, see `workbench.compare.verdict.Level`."""
     reference = traitlets.Unicode().tag(sync=True)
-    """The engine that the others are measured against."""
+    """The engine that the others are compared with."""
     bars = traitlets.List(
         traitlets.Dict(
             per_key_traits={
@@ -45,16 +45,16 @@ class RatioBars(anywidget.AnyWidget):
     """One for each run that has a ratio; `interval` is empty, or its two limits."""
 
     def clear(self, hint: str = STARTING) -> None:
-        """Forget the ratios and say why there are none."""
+        """Remove the ratios and show why there are none."""
         self.verdict, self.badge, self.level, self.bars = hint, "", "none", []
 
     def show(
         self, comparison: Comparison | RunComparison, styles: Mapping[str, Mapping[str, Any]]
     ) -> None:
-        """Show the ratios that `comparison` has now.
+        """Show the current ratios of `comparison`.
 
         Args:
-            comparison: what to show.
+            comparison: the comparison to show.
             styles: `color`, `dark_color` and `dash` by name of the engine or the run.
         """
         frame = comparison.table()

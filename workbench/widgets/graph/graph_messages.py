@@ -24,12 +24,12 @@ Content = dict[str, Any]
 def answers(
     content: Content, reader: GraphReader, profile: Profile | None, name: str
 ) -> Iterator[tuple[Content, list[bytes]]]:
-    """The messages, with their buffers, that answer one of a view; on the reader's thread.
+    """The answers to a message of a view, with their buffers; on the reader's thread.
 
-    One that makes no sense is not answered.
+    Invalid messages are not answered.
 
     Raises:
-        WorkbenchError: what was requested cannot be read.
+        WorkbenchError: the requested data cannot be read.
     """
     number = content.get("number")
     match content:
@@ -50,7 +50,7 @@ def answers(
 
 
 def painted_message(file: GraphFile, profile: Profile) -> tuple[Content, list[bytes], str]:
-    """Microseconds and bytes of each node as float32, NaN where unknown; and what was matched.
+    """Microseconds and bytes of each node as float32, NaN where unknown; and which were matched.
 
     Raises:
         ConfigError: the profile names no nodes.
@@ -72,7 +72,7 @@ def refused_message(content: Content, error: Exception) -> Content:
 
 
 def sentence(error: Exception) -> str:
-    """Message of an error, as a view shows it."""
+    """Message of an error, for display."""
     if isinstance(error, ConfigError):
         return encodable(" ".join(error.problems))
     return encodable(str(error) if isinstance(error, WorkbenchError) else exception_text(error))

@@ -1,4 +1,4 @@
-"""Reads the graphs of a view on a thread of its own."""
+"""Reads the graphs of a view on its own thread."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from workbench.errors import ConfigError
 from workbench.graph_view import GivenGraphs, GraphFile, given_graphs
 
 MOST_SHOWN = 2
-"""Graphs side by side."""
+"""Largest number of graphs side by side."""
 
 
 class GraphReader:
-    """The graphs of what was given last; each is read once."""
+    """The graphs of the last given object; each is read once."""
 
     def __init__(self, say: Callable[[str], None], fail: Callable[[Exception], None]) -> None:
         """Start the thread, idle.
 
         Args:
-            say: called with what is being done, on the thread.
-            fail: called with what went wrong, on the thread.
+            say: called with the current activity, on the thread.
+            fail: called with errors, on the thread.
         """
         self.given: GivenGraphs | None = None
         self.files: dict[str, GraphFile] = {}
@@ -33,7 +33,7 @@ class GraphReader:
         self._thread = RequestThread("graph view", fail)
 
     def ask(self, work: Callable[[], None]) -> None:
-        """Have `work` done soon by the thread; `wait` waits for it. Returns at once."""
+        """Queue `work` for the thread; `wait` waits for it. Returns immediately."""
         with self._done:
             self._waiting += 1
 
@@ -50,12 +50,12 @@ class GraphReader:
         self._thread.ask(counted)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until all requests are done; False if it takes longer."""
+        """Wait until all requests are done; False on a timeout."""
         with self._done:
             return self._done.wait_for(lambda: self._waiting == 0, timeout)
 
     def start(self, given: Any, graphs: list[str] | None) -> list[GraphFile]:
-        """Take something else, and read those of its graphs that are to be shown; on the thread.
+        """Replace the object, and read the graphs to show; on the thread.
 
         Args:
             given: see `given_graphs`.

@@ -34,8 +34,8 @@ PAINTS = ("", "time", "memory")
 class GraphView(anywidget.AnyWidget):
     """Shows graphs as groups of nodes that open and close, one graph or two side by side.
 
-    A graph is read by a thread of its own, a module is exported in a child process; the view says
-    what is being done, and what went wrong. What the mouse and the keyboard do, the methods do.
+    A graph is read by a separate thread, a module is exported in a child process; the view shows
+    the current activity, and errors. Its methods do the same as mouse and keyboard.
     """
 
     _esm = bundle("graph_view.js")
@@ -48,9 +48,9 @@ class GraphView(anywidget.AnyWidget):
     name = traitlets.Unicode().tag(sync=True)
     """Name of the model or file that the graphs are of."""
     graphs = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    """The graphs that there are, such as "forward" and "training"."""
+    """The available graphs, such as "forward" and "training"."""
     shown = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    """Those that are shown, side by side if two."""
+    """The shown graphs, side by side if two."""
     opened = traitlets.Dict(
         key_trait=traitlets.Unicode(), value_trait=traitlets.List(traitlets.Unicode())
     ).tag(sync=True)
@@ -73,12 +73,12 @@ class GraphView(anywidget.AnyWidget):
         graphs: list[str] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Show the graphs of `given`; returns at once.
+        """Show the graphs of `given`; returns immediately.
 
         Args:
-            given: a `Model`, or what `load_model` takes; `Artifacts`, or their folder; the path of
-                an .onnx file; None: nothing yet.
-            graphs: which to show, at most two of "forward", "training", "eval" and "optimizer".
+            given: a `Model`, or an argument of `load_model`; `Artifacts`, or their folder; the path
+                of an .onnx file; None: nothing yet.
+            graphs: graphs to show, at most two of "forward", "training", "eval" and "optimizer".
                 None: the forward graph, beside the training graph if there is one.
         """
         self._profile: Profile | None = None
@@ -93,12 +93,13 @@ class GraphView(anywidget.AnyWidget):
     def show(
         self, given: Model | Artifacts | str | Path, *, graphs: list[str] | None = None
     ) -> None:
-        """Show the graphs of something else; returns at once. Arguments: see the constructor."""
+        """Show the graphs of another object; returns immediately. Arguments: see the
+        constructor."""
         self.status, self.message = "loading", "reading the graph"
         self._reader.ask(lambda: self._start(given, graphs))
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the graphs are read; False if `timeout` seconds were too few."""
+        """Wait until the graphs are read; False on a timeout."""
         return self._reader.wait(timeout)
 
     def describe(self, graph: str | None = None) -> GraphDescription:
@@ -183,12 +184,12 @@ class GraphView(anywidget.AnyWidget):
         """Colour nodes by their time, or by the memory of their results, in a profile.
 
         Args:
-            profile: of `wb.profile(model, engine="ondevice")`; None: none any more.
+            profile: of `wb.profile(model, engine="ondevice")`; None: remove the colours.
             by: "time" or "memory".
 
         Returns:
-            What could be matched with the first graph that is shown and what could not, in a
-            sentence; also in `painted_note`.
+            Which timings could be matched with the first shown graph and which could not, in
+            a sentence; also in `painted_note`.
 
         Raises:
             ConfigError: the profile names no nodes; or `by` is unknown.
@@ -205,7 +206,7 @@ class GraphView(anywidget.AnyWidget):
         return self.painted_note
 
     def export_svg(self, path: Path | str, *, graph: str | None = None) -> Path:
-        """Write a graph as SVG, with the groups open that are open now.
+        """Write a graph as SVG, with the currently open groups.
 
         Raises:
             ModelError: it cannot be written.
@@ -223,7 +224,7 @@ class GraphView(anywidget.AnyWidget):
         return write_model_explorer(files, self.name, Path(path))
 
     def close(self) -> None:
-        """Take the view away and end its thread."""
+        """Close the view and end its thread."""
         self._reader.close()
         super().close()
 
@@ -278,7 +279,7 @@ class GraphView(anywidget.AnyWidget):
             self.status, self.message = "failed", graph_messages.sentence(error)
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
-        """Answer a view; whatever takes time is done by the thread."""
+        """Answer a view; slow work is done by the thread."""
         if isinstance(content, dict):
             self._reader.ask(lambda: self._answer(content))
 

@@ -1,4 +1,4 @@
-"""A field in which one of several names is chosen, or anything else is typed."""
+"""A field to choose one of several names, or to type another value."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from workbench.widgets.bundle import bundle
 
 
 class ChoiceField(anywidget.AnyWidget):
-    """An editable combobox that lists every option with a line on what it is.
+    """An editable combobox that lists every option with a description.
 
-    An ipywidgets Combobox lists only what begins with the text in it, so that a user with a mouse
-    would have to empty it first.
+    An ipywidgets Combobox lists only options that begin with its text, so a mouse user would have
+    to clear it first.
     """
 
     _esm = bundle("choice_field.js")
     _css = bundle("choice_field.css")
 
     label = traitlets.Unicode().tag(sync=True)
-    """Its name, as shown above it."""
+    """Its label, shown above it."""
     list_label = traitlets.Unicode("Options").tag(sync=True)
     """Name of the list of options."""
     placeholder = traitlets.Unicode().tag(sync=True)
@@ -47,11 +47,11 @@ class ChoiceField(anywidget.AnyWidget):
         offered: Callable[[str], Sequence[dict[str, str]]] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Make the field.
+        """Create the field.
 
         Args:
-            offered: gives the options for what is typed so far, whenever the list opens and while
-                typing; None: always the same.
+            offered: returns the options for the current text, when the list opens and while typing;
+                None: fixed options.
         """
         super().__init__(**kwargs)
         self._offered = offered
@@ -59,7 +59,7 @@ class ChoiceField(anywidget.AnyWidget):
         self.look("")
 
     def look(self, text: str) -> None:
-        """Offer what there is now for `text`."""
+        """Update the options for `text`."""
         if self._offered is not None:
             self.options = list(self._offered(text))
 

@@ -11,7 +11,7 @@ from workbench.widgets.row_picture import as_png
 
 
 class DataView(anywidget.AnyWidget):
-    """Some rows as pictures, text or a table, how many there are of each class, and ranges."""
+    """Some rows as pictures, text or a table, numbers of rows of each class, and ranges."""
 
     _esm = bundle("data_view.js")
     _css = bundle("data_view.css")
@@ -44,7 +44,7 @@ class DataView(anywidget.AnyWidget):
     columns = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
     ranges = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    """Of each column of the table; empty without one."""
+    """Range of each column of the table; empty without one."""
 
     def clear(self, hint: str, problem: str = "") -> None:
         with self.hold_sync():

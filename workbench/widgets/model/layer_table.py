@@ -13,7 +13,7 @@ from workbench.widgets.model.model_card import shape_text
 
 
 class LayerTable(anywidget.AnyWidget):
-    """Name, kind, output shape and size of each layer, what training does with it, and sums."""
+    """Name, kind, output shape, size and training state of each layer, and totals."""
 
     _esm = bundle("layer_table.js")
     _css = bundle("layer_table.css")

@@ -35,7 +35,7 @@ class ModelCard(anywidget.AnyWidget):
             self.problem = problem
 
     def show(self, model: Model) -> None:
-        """Show what is known of `model` without building it."""
+        """Show what is known about `model` without building it."""
         facts = [["Inputs", describe(model.inputs)], ["Outputs", describe(model.outputs)]]
         if model.dataset:
             facts.append(["Dataset", model.dataset])
@@ -53,5 +53,5 @@ def describe(specs: tuple[TensorSpec, ...]) -> str:
 
 
 def shape_text(shape: tuple[int | str, ...] | None) -> str:
-    """A shape as people read it; empty when it is not known."""
+    """A shape as text; empty when it is not known."""
     return " × ".join(str(size) for size in shape or ())  # noqa: RUF001

@@ -1,4 +1,4 @@
-"""The step Model: which model is trained, and on which data."""
+"""The step Model: the choice of model and data."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from workbench.widgets.model.options import (
 )
 from workbench.widgets.page.alone import Alone
 from workbench.widgets.page.boxes import area
+from workbench.widgets.train.task_section import sections
 
 CARD_HINT = "Choose a sample, a module of this notebook, an .onnx file or package.module:factory."
 LAYERS_HINT = "The layers of the model that you choose appear here."
@@ -32,17 +33,17 @@ DATA_HINT = "Rows of the dataset appear here once one is chosen; samples bring t
 
 
 class ModelView(Alone):
-    """Chooses a model and a dataset, and shows what is in them.
+    """Chooses a model and a dataset, and shows their contents.
 
-    `model_view.model` is the chosen `Model`, `model_view.setup` what jobs would be started with.
+    `model_view.model` is the chosen `Model`, `model_view.setup` the settings of jobs.
     """
 
     def __init__(self, model: Any = None, *, controller: Controller | None = None) -> None:
-        """Make the view.
+        """Create the view.
 
         Args:
-            model: a `Model`, or what can be typed in its field; None: nothing chosen yet.
-            controller: of the app that it is a part of; None: one of its own.
+            model: a `Model`, or a text as for its field; None: nothing chosen yet.
+            controller: of the app that it is a part of; None: a new one.
         """
         alone = self._begin(controller)
         sources = self.controller.sources
@@ -81,14 +82,16 @@ class ModelView(Alone):
         self._chosen = ""
         chosen = [self.field, self.example_inputs, self.dataset, self.target]
         fields = area("wb-side", [*chosen, self.card])
-        panel = area("wb-columns", [fields, area("wb-main", [self.layers, self.data])])
+        self.sections = sections(self.controller, "model")
+        tasks = area("wb-tasks", self.sections)
+        panel = area("wb-columns", [fields, area("wb-main", [self.layers, self.data, tasks])])
         super().__init__(children=[*alone, area("wb-step-panel wb-step-model", [panel])])
         self.controller.views.add(ModelStepView(self))
         self.field.observe(self._on_field, "value")
         self.example_inputs.observe(self._on_examples, "value")
         self.dataset.observe(self._on_dataset, "value")
         self.target.observe(self._on_target, "value")
-        self._look()
+        self._report_unreadable()
         self._ready(model)
 
     def choose(self, model: Any) -> None:
@@ -100,12 +103,12 @@ class ModelView(Alone):
         self.controller.choose_model(found)
 
     def choose_dataset(self, dataset: str, target: str = "") -> None:
-        """Choose a dataset as if it had been typed; `target`: of a .csv file, its target column."""
+        """Choose a dataset as if it had been typed; `target`: target column of a .csv file."""
         self.target.value = target
         self.dataset.value = dataset
 
-    def _look(self) -> None:
-        """Say which objects of the notebook cannot be offered."""
+    def _report_unreadable(self) -> None:
+        """Report objects of the notebook that cannot be offered."""
         self.field.description = unreadable(self.controller.sources)
 
     def _on_field(self, change: Any) -> None:
@@ -121,7 +124,7 @@ class ModelView(Alone):
             self.controller.choose_model(self._chosen)
 
     def _on_dataset(self, _: Any) -> None:
-        # A column of the file before is none of this one, unless it has one of that name.
+        # The column of the previous file is reset, unless this one has a column of that name.
         if self.target.value not in csv_columns(self.dataset.value):
             self.target.value = ""
         self._show_target()

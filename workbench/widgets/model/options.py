@@ -1,9 +1,10 @@
-"""Options of the fields of the step Model: samples, names of the notebook and files."""
+"""Options of the fields of a page: samples, names of the notebook, files and comparisons."""
 
 from __future__ import annotations
 
 from workbench.controller.model.namespace import Kind, Named, Unreadable, look
 from workbench.controller.model.sources import Sources, complete, csv_columns
+from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparisons
 
 MODEL_FILES = (".onnx",)
 DATA_FILES = (".npz", ".csv")
@@ -30,6 +31,11 @@ def dataset_options(sources: Sources, text: str) -> list[dict[str, str]]:
 def target_options(dataset: str) -> list[dict[str, str]]:
     """Columns of a .csv file."""
     return [_option(name, "", "") for name in csv_columns(dataset)]
+
+
+def comparison_options() -> list[dict[str, str]]:
+    """The recorded comparisons of this directory, newest first."""
+    return [_option(each.id, each.title, "") for each in recorded_comparisons()]
 
 
 def example_options(sources: Sources, _: str) -> list[dict[str, str]]:

@@ -214,7 +214,7 @@ class GalleryPad(Pad):
         with self._lock:
             shown = self.examples
             self._shown_at_train = shown.items
-            return Examples.of(shown.kind, shown.classes, shown.items), self._settings
+            return Examples.of(shown.kind, shown.classes, shown.items), dict(self.settings())
 
     def _show_outcomes(self, result: Personalisation) -> None:
         before, after = result.before, result.after

@@ -59,7 +59,10 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
     """Where it was given: "examples", "try" or "export"."""
 
     def __init__(self, settings: Mapping[str, Any], **traits: Any) -> None:
-        self._settings = dict(settings)
+        given = dict(settings)
+        self.settings: Callable[[], Mapping[str, Any]] = lambda: given
+        """Gives the keyword arguments of `personalise` when a training begins. What it raises is
+        shown beside the button."""
         self._lock = threading.RLock()
         self._result: Personalisation | None = None
         self._personaliser = Personaliser(self)
@@ -176,7 +179,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
     def _prepare(self) -> None:
         # What is wrong is said when it is trained.
         with contextlib.suppress(WorkbenchError):
-            prepare(self.kind, **self._settings)
+            prepare(self.kind, **self.settings())
 
     def _keep_in_notebook(self, text: str) -> None:
         """For readers without a kernel, to whom the pad shows nothing."""

@@ -91,7 +91,7 @@ class TextPad(Pad):
 
     def _order(self) -> tuple[Examples, dict[str, Any]]:
         check_length(self.text)
-        return self._collected(), {**self._settings, "prompt": self.prompt or None}
+        return self._collected(), {**self.settings(), "prompt": self.prompt or None}
 
     def _collected(self) -> Examples:
         examples = Examples(self.kind)

@@ -1,4 +1,4 @@
-"""A step of the app, which also stands alone."""
+"""The base class of steps of the app that can also be used alone."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from workbench.widgets.subshell import answer_while_busy
 
 
 class Alone(ipywidgets.Box):  # type: ignore[misc]
-    """A box that is a part of an app, or a page with a controller, status and buttons of its own.
+    """A box that is a part of an app, or a page with its own controller, status and buttons.
 
-    A subclass calls `_begin` first, then makes its widgets, then `_ready`.
+    A subclass calls `_begin` first, then creates its widgets, then calls `_ready`.
     """
 
     controller: Controller
@@ -31,7 +31,7 @@ class Alone(ipywidgets.Box):  # type: ignore[misc]
     def _begin(
         self, controller: Controller | None, actions: tuple[str, ...] = ()
     ) -> list[ipywidgets.DOMWidget]:
-        """Take the controller of the app, or make one; returns what stands above the step."""
+        """Use the controller of the app, or create one; returns the widgets above the step."""
         self._is_alone = controller is None
         self.controller = Controller(View(), Setup()) if controller is None else controller
         if not self._is_alone:
@@ -45,7 +45,7 @@ class Alone(ipywidgets.Box):  # type: ignore[misc]
         return [area("wb-top", [area("wb-actions", [self.status, self.controls])])]
 
     def _ready(self, model: Any) -> None:
-        """Lay out and, where it is alone, choose the model."""
+        """Lay out and, if used alone, choose the model."""
         if self._is_alone:
             self.add_class("wb-page")
             self.add_class("wb-alone")
@@ -63,7 +63,7 @@ class Alone(ipywidgets.Box):  # type: ignore[misc]
         """Choose a model as if its name had been typed.
 
         Args:
-            model: a `Model`, what can be typed, or an object that has a name in the notebook.
+            model: a `Model`, a text as typed, or an object that has a name in the notebook.
 
         Raises:
             ModelError: it is an object that a page cannot choose.
@@ -71,7 +71,7 @@ class Alone(ipywidgets.Box):  # type: ignore[misc]
         self.controller.choose_model(model_or_name(model))
 
     def close(self) -> None:
-        """Take the step away and, where it is alone, end its threads."""
+        """Close the step and, if used alone, end its threads."""
         if self._is_alone:
             self.controller.close()
         super().close()

@@ -1,4 +1,4 @@
-"""Boxes of a page; the style sheet places what is in them."""
+"""Boxes of a page, laid out by the style sheet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import ipywidgets
 
 
 def area(name: str, children: Sequence[ipywidgets.DOMWidget]) -> ipywidgets.Box:
-    """A part of the page, by the class that the style sheet knows it by."""
+    """A part of the page, with a class for the style sheet."""
     box = ipywidgets.Box(children=list(children))
     for each in name.split():
         box.add_class(each)

@@ -24,10 +24,10 @@ HINTS = {
 
 
 class Controls(anywidget.AnyWidget):
-    """Train, Compare, Pause or Resume, Step once and Stop; only what makes sense can be pressed.
+    """Train, Compare, Pause or Resume, Step once and Stop; only applicable ones are enabled.
 
-    A button that cannot be pressed keeps the focus: it is disabled for assistive technology, not
-    for the keyboard.
+    A disabled button keeps the focus: it is disabled for assistive technology, not for the
+    keyboard.
     """
 
     _esm = bundle("controls.js")
@@ -44,14 +44,14 @@ class Controls(anywidget.AnyWidget):
             }
         )
     ).tag(sync=True)
-    """One dict a button, in the order of the page; `label` is what stands on it."""
+    """One dict a button, in the order of the page; `label` is its text."""
 
     def __init__(self, actions: Mapping[str, Callable[[], None]], **kwargs: Any) -> None:
-        """Make the buttons.
+        """Create the buttons.
 
         Args:
-            actions: what each button does, by its name; must return at once. A button without an
-                action is left out.
+            actions: action of each button, by its name; must return immediately. A button without
+                an action is omitted.
         """
         super().__init__(**kwargs)
         self._actions = dict(actions)
@@ -62,7 +62,7 @@ class Controls(anywidget.AnyWidget):
         self.show("idle")
 
     def show(self, status: str, *, compares: bool = False) -> None:
-        """Fit the buttons to the status of the job; `idle` when there is none."""
+        """Enable the buttons for the status of the job; `idle` when there is none."""
         self._status, self._compares = status, compares
         active = status in ("starting", "running", "paused")
         usable = {
@@ -87,7 +87,7 @@ class Controls(anywidget.AnyWidget):
         ]
 
     def suit(self, setup: Setup) -> None:
-        """Say on Train which engines, or how many clients, it trains with."""
+        """Set the label of Train to its engines or number of clients."""
         self._engines, self._federation = list(setup.engines), setup.federation
         self.show(self._status, compares=self._compares)
 
@@ -118,11 +118,11 @@ class Controls(anywidget.AnyWidget):
         return f"{len(self._engines)} runs, one after another: {', then '.join(self._engines)}"
 
     def usable(self) -> list[str]:
-        """Names of the buttons that can be pressed now."""
+        """Names of the enabled buttons."""
         return [each["name"] for each in self.buttons if each["enabled"]]
 
     def press(self, name: str) -> None:
-        """As a click does; nothing where the button cannot be pressed."""
+        """Do the same as a click; no effect if the button is disabled."""
         if name in self.usable():
             self._actions[name]()
 

@@ -26,7 +26,7 @@ class Status(anywidget.AnyWidget):
     progress = traitlets.Float(-1.0).tag(sync=True)
     """Share of the work done, 0 to 1; below 0 when there is no work."""
     left = traitlets.Unicode().tag(sync=True)
-    """How long the work still takes, such as "about 2 min left"; empty while that is not known."""
+    """Remaining time, such as "about 2 min left"; empty while not known."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._lock = threading.Lock()
@@ -50,7 +50,7 @@ class Status(anywidget.AnyWidget):
 
 
 def time_left(left_s: float) -> str:
-    """Seconds as people say them; empty when they are not known."""
+    """Seconds as text; empty when they are not known."""
     if left_s < 0:
         return ""
     if left_s < 90:

@@ -1,4 +1,4 @@
-"""The recorded runs as a page of its own, or as a part of another."""
+"""The recorded runs as a separate page, or as a part of another."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from workbench.controller.recorded_runs.deleted_runs import DeletedRun
 from workbench.controller.recorded_runs.recorded_runs import RecordedRuns
 from workbench.controller.recorded_runs.run_detail import RunDescription
 from workbench.controller.recorded_runs.runs_view import Outcome
+from workbench.load.base_sample import base_samples
 from workbench.runs import Run
 from workbench.runs.listing import Changes
 from workbench.widgets.compare import ComparisonView
@@ -34,12 +35,13 @@ FOLDER_GONE = (
 class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
     """All recorded runs: search, sort, filter, label, open, compare, resume, export, delete.
 
-    Its methods do what its buttons do and return at once; `wait` waits. Search, order, filters and
-    selection are attributes of `table`: `query`, `sort_by`, `descending`, `filters`, `selected`.
+    Its methods are those of its buttons and return immediately; `wait` blocks. Search, order,
+    filters and selection are attributes of `table`: `query`, `sort_by`, `descending`, `filters`,
+    `selected`.
     """
 
     code = traitlets.Unicode()
-    """The Python that does the same with what is selected, or with the run that is open."""
+    """The equivalent Python code for the selected runs, or for the open run."""
 
     def __init__(
         self,
@@ -48,22 +50,25 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         on_compare: Callable[[list[Run]], None] | None = None,
         on_resume: Callable[[Run], None] | None = None,
         on_restore: Callable[[Run], None] | None = None,
+        on_personalise: Callable[[Run], None] | None = None,
     ) -> None:
         """List the runs of this directory, and continue listing new ones.
 
-        The functions are called on a thread of the browser's own.
+        The functions are called on the browser's own thread.
 
         Args:
-            on_open: is given a run that is opened; None: it is shown below the list.
-            on_compare: is given the runs that are compared; None: a `ComparisonView` of them
+            on_open: called with an opened run; None: it is shown below the list.
+            on_compare: called with the runs that are compared; None: a `ComparisonView` of them
                 is shown below the list.
-            on_resume: is given a run that continues.
-            on_restore: is given the run that is open, to go back to how it was started; None: there
-                is no button for that.
+            on_resume: called with a run that is resumed.
+            on_restore: called with the open run, to restore its settings; None: no button for that.
+            on_personalise: called with the run that is to be fine-tuned on a user's own examples;
+                None: no button for that.
         """
         self._done = ""
-        """The Python that does what was last done by a button, until other runs are selected."""
-        self.table = RunTable(self._act)
+        """The Python code of the last action of a button, until other runs are selected."""
+        bases = [] if on_personalise is None else list(base_samples())
+        self.table = RunTable(self._act, bases=bases)
         self.detail = RunDetail(None if on_restore is None else self.restore)
         self.federation = FederationView()
         self.worst = WorstPredictionsView()
@@ -85,6 +90,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.on_compare = on_compare or self._show_comparison
         self._runs.on_resume = on_resume
         self._runs.on_restore = on_restore
+        self._runs.on_personalise = on_personalise
         self.table.folder = self._runs.folder
 
     def open_run(self, run_id: str) -> None:
@@ -100,16 +106,21 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.resume(run_id)
 
     def restore(self, run_id: str) -> None:
-        """Go back to the model, the data and the settings that a run was started with."""
+        """Restore the model, the data and the settings that a run was started with."""
         self._runs.restore(run_id)
+
+    def personalise(self, run_id: str) -> None:
+        """Fine-tune the trained model of a run on a user's own examples."""
+        self._runs.personalise(run_id)
 
     def stop(self, run_ids: Sequence[str]) -> None:
         """Stop runs that are in progress."""
         self._runs.stop(run_ids)
 
-    def export(self, run_id: str, path: str) -> None:
-        """Export the trained model of a run to the .onnx file `path`."""
-        self._runs.export(run_id, path)
+    def export(self, run_id: str, path: str, *, merge_lora: bool = True) -> None:
+        """Export the trained model of a run to the .onnx file `path`, or the adapters of LoRA alone
+        to an .onnx_adapter file; `merge_lora`: see `Run.export`."""
+        self._runs.export(run_id, path, merge_lora=merge_lora)
 
     def quantize(self, run_id: str, path: str) -> None:
         """Export the trained model of a run as int8 to the .onnx file `path`, and compare both."""
@@ -133,7 +144,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         add: Sequence[str] | str = (),
         remove: Sequence[str] | str = (),
     ) -> None:
-        """Give runs further tags and take some away; the others of each stay."""
+        """Add and remove tags of runs; their other tags are kept."""
         self._runs.change_tags(run_ids, add, remove)
 
     def note(self, run_id: str, notes: str) -> None:
@@ -141,7 +152,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.note(run_id, notes)
 
     def delete(self, run_ids: Sequence[str]) -> None:
-        """Move runs to the trash, from which `undelete` brings them back."""
+        """Move runs to the trash, from which `undelete` restores them."""
         self._runs.delete(run_ids)
 
     def undelete(self, run_ids: Sequence[str]) -> None:
@@ -149,15 +160,15 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.undelete(run_ids)
 
     def refresh(self) -> None:
-        """Look for new runs now."""
+        """Poll for new runs now."""
         self._runs.refresh()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until all requests are done; False if `timeout` seconds were too few."""
+        """Wait until all requests are done; False on a timeout."""
         return self._runs.wait(timeout)
 
     def close(self) -> None:
-        """Take the page away and end its threads."""
+        """Close the page and end its threads."""
         self._runs.close()
         if self.comparison is not None:
             self.comparison.close()
@@ -196,7 +207,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.code = self._done or runs_code(selected)
 
     def _act(self, name: str, run_ids: list[str], text: str) -> None:
-        """Do what a button asks for."""
+        """Execute the action of a button."""
         if name == "cancel":
             self.cancel()
         if not run_ids or name == "cancel":
@@ -206,10 +217,12 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         match name:
             case "open":
                 self.open_run(run_ids[0])
-            case "resume":
-                self.resume(run_ids[0])
+            case "resume" | "personalise":
+                getattr(self, name)(run_ids[0])
             case "compare" | "stop" | "delete" | "undelete":
                 getattr(self, name)(run_ids)
+            case "export_unmerged":
+                self.export(run_ids[0], text, merge_lora=False)
             case "export" | "quantize" | "rename" | "note":
                 getattr(self, name)(run_ids[0], text)
             case "tag":

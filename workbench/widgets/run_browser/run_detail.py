@@ -1,4 +1,4 @@
-"""One recorded run that was opened."""
+"""The details of the open recorded run."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class RunDetail(anywidget.AnyWidget):
     _css = bundle("run_detail.css")
 
     run_id = traitlets.Unicode().tag(sync=True)
-    """Of the run that is open."""
+    """Id of the open run."""
     restorable = traitlets.Bool(False).tag(sync=True)
-    """Whether there is a button to go back to how the run was started."""
+    """Whether there is a button to restore the settings of the run."""
     heading = traitlets.Unicode().tag(sync=True)
-    """Empty: nothing is open."""
+    """Title of the run; empty: none is open."""
     facts = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
     """Pairs of a name and a value."""
     settings = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
@@ -41,11 +41,10 @@ class RunDetail(anywidget.AnyWidget):
     """Text alternative of the figure; empty if there is to be no figure."""
 
     def __init__(self, restore: Callable[[str], None] | None = None, **kwargs: Any) -> None:
-        """Show nothing yet.
+        """Create without a run.
 
         Args:
-            restore: is given the id of the run that is open when its button is pressed; None: no
-                button.
+            restore: called with the id of the open run when its button is pressed; None: no button.
         """
         super().__init__(restorable=restore is not None, **kwargs)
         self._restore = restore

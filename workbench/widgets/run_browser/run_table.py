@@ -19,7 +19,7 @@ from workbench.widgets.bundle import bundle
 ROWS_A_MESSAGE = 1000
 
 Act = Callable[[str, list[str], str], None]
-"""Gets the name of an action, the ids of the runs, and a text that it needs."""
+"""Called with the name of an action, the ids of the runs, and a text that it needs."""
 
 
 class RunTable(anywidget.AnyWidget):
@@ -33,27 +33,30 @@ class RunTable(anywidget.AnyWidget):
     _css = bundle("run_table.css")
 
     query = traitlets.Unicode().tag(sync=True)
-    """Words that every row shown contains, anywhere in it."""
+    """Words that every shown row contains."""
     sort_by = traitlets.Unicode("started").tag(sync=True)
     """name, model, dataset, engine, status, started, durationS, steps, lastLoss, bestLoss, metric
     or samplesPerS."""
     descending = traitlets.Bool(True).tag(sync=True)
     filters = traitlets.Dict().tag(sync=True)
-    """Values by `status`, `engine`, `model` or `tag` that every row shown has."""
+    """Values by `status`, `engine`, `model` or `tag` that every shown row has."""
     selected = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    """Ids of the selected runs, in the order that is shown."""
+    """Ids of the selected runs, in the displayed order."""
     folder = traitlets.Unicode().tag(sync=True)
     """The folder of the runs."""
     loading = traitlets.Bool(True).tag(sync=True)
     """Whether the runs have not been listed yet."""
+    bases = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    """Models whose runs can be fine-tuned on a user's own examples from here; empty: there is no
+    button for that."""
     problem = traitlets.Unicode().tag(sync=True)
     """Why the folder cannot be read; empty if it can."""
     outcome = traitlets.Unicode("done").tag(sync=True)
-    """busy, done or error: what `message` says."""
+    """busy, done or error: the state that `message` describes."""
     message = traitlets.Unicode().tag(sync=True)
     """The result of the last action."""
     cancellable = traitlets.Bool(False).tag(sync=True)
-    """Whether what is being done can be cancelled."""
+    """Whether the current action can be cancelled."""
     undo = traitlets.List(traitlets.Unicode()).tag(sync=True)
     """Ids of the runs that were deleted last."""
     deleted = traitlets.List(
@@ -90,7 +93,7 @@ class RunTable(anywidget.AnyWidget):
                 self.selected = [run_id for run_id in self.selected if run_id not in gone]
 
     def known(self, run_ids: Sequence[str]) -> list[RunRow]:
-        """The rows of these runs, as far as there are any."""
+        """The rows of these runs, without unknown ones."""
         with self._lock:
             return [self._rows[run_id] for run_id in run_ids if run_id in self._rows]
 
@@ -128,7 +131,7 @@ class RunTable(anywidget.AnyWidget):
 
 
 def row_record(row: RunRow) -> dict[str, Any]:
-    """A row as the view reads it: the number of points in place of the curve, None for NaN."""
+    """A row for the view: the number of points in place of the curve, None for NaN."""
     names = {field.name for field in dataclasses.fields(row)} - {"curve"}
     record = {_camel_case(name): _as_json(getattr(row, name)) for name in sorted(names)}
     return {**record, "points": len(row.curve)}
@@ -142,5 +145,5 @@ def _camel_case(name: str) -> str:
 def _as_json(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    # The name of a folder may be no valid UTF-8.
+    # The name of a folder may be invalid UTF-8.
     return encodable_json(list(value) if isinstance(value, tuple) else value)

@@ -1,4 +1,4 @@
-"""Which engines to train with, and why some cannot run here."""
+"""The choice of engines to train with, and why some cannot run here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHECKING = "checking whether it can run here …"
 
 
 def offered_names(engines: Sequence[str] | None) -> list[str]:
-    """The names given, or those of all engines that are not for tests.
+    """The given names, or those of all engines that are not for tests.
 
     Raises:
         EngineError: there is no engine of such a name.
@@ -28,8 +28,8 @@ def offered_names(engines: Sequence[str] | None) -> list[str]:
 
 
 class EngineChoice(HasEngineStyles, anywidget.AnyWidget):
-    """A check box for each engine. One that cannot run here, or cannot train the chosen model, says
-    why and cannot be chosen."""
+    """A check box for each engine. One that cannot run here, or cannot train the chosen model, is
+    disabled and shows why."""
 
     _esm = bundle("engine_choice.js")
     _css = bundle("engine_choice.css")
@@ -65,7 +65,7 @@ class EngineChoice(HasEngineStyles, anywidget.AnyWidget):
         chosen = [name for name in offered if name in DEFAULT_ENGINES] or list(offered)
         super().__init__(rows=rows, value=chosen, **kwargs)
         self._here: dict[str, dict[str, Any]] = {str(row["name"]): row for row in rows}
-        """By name of the engine, whether it can run on this machine."""
+        """Availability on this machine, by name of the engine."""
         self._without_module = ""
         """Name of the chosen model if it has no `nn.Module`."""
         self._wanted = chosen
@@ -74,16 +74,16 @@ class EngineChoice(HasEngineStyles, anywidget.AnyWidget):
         self.observe(self._on_value, "value")
 
     def show(self, rows: EngineRows) -> None:
-        """Show which engines can run here; one that cannot is not chosen any more."""
+        """Show which engines can run here; others are deselected."""
         known = {row["name"]: row for row in rows}
         self._here = {name: known[name] for name in self._here}
         self._wanted = [name for name in self._wanted if known[name]["ok"]]
         self._apply()
 
     def suit(self, model: Model | None) -> None:
-        """Let only engines be chosen that can train `model`; None: every one.
+        """Enable only engines that can train `model`; None: every one.
 
-        Those that were chosen before are chosen again for the next model that they can train.
+        Deselected engines are selected again for the next model that they can train.
         """
         self._without_module = "" if model is None or model.has_module else model.name
         self._apply()

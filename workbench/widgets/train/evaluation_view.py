@@ -19,7 +19,7 @@ METRICS = (
     ("r2", "R²", 1.0, ""),
     ("mean_absolute_error", "Mean absolute error", 1.0, ""),
 )
-"""Of an event: key, name, factor and unit."""
+"""Metrics of an event: key, name, factor and unit."""
 
 
 class EvaluationView(anywidget.AnyWidget):
@@ -44,11 +44,11 @@ class EvaluationView(anywidget.AnyWidget):
     """Names of the classes; empty: their numbers are shown."""
 
     def clear(self) -> None:
-        """Forget every evaluation."""
+        """Remove all evaluations."""
         self.evaluations = []
 
     def add(self, engine: str, events: Sequence[Event]) -> None:
-        """Take in what a run recorded besides its steps."""
+        """Add the events of a run other than steps."""
         found = [event for event in events if event["event"] == "evaluation"]
         if found:
             others = [each for each in self.evaluations if each["engine"] != engine]

@@ -15,12 +15,12 @@ from workbench.series.federation import FederationSeries
 from workbench.widgets.bundle import bundle
 
 MOST_CLIENTS = 200
-"""Rows of the table of clients."""
+"""Largest number of rows of the table of clients."""
 
 
 class FederationView(anywidget.AnyWidget):
-    """Accuracy of the global weights and of each client, traffic, seconds, privacy, and who has
-    which rows; invisible unless a federated run is shown."""
+    """Accuracy of the global weights and of each client, traffic, seconds, privacy, and the
+    division of the rows; invisible unless a federated run is shown."""
 
     _esm = bundle("federation_view.js")
     _css = bundle("federation_view.css")
@@ -28,12 +28,12 @@ class FederationView(anywidget.AnyWidget):
     heading = traitlets.Unicode().tag(sync=True)
     """Model and method of the training; empty: nothing is shown."""
     note = traitlets.Unicode().tag(sync=True)
-    """How clients train, and what is done for privacy."""
+    """Description of the local training and of privacy."""
     measure = traitlets.Unicode("loss").tag(sync=True)
-    """"accuracy" or "loss": what values are of."""
+    """Quantity of the values: "accuracy" or "loss"."""
     total_rounds = traitlets.Int(0).tag(sync=True)
     delta = traitlets.Float(0.0).tag(sync=True)
-    """That epsilon is for; 0 without differential privacy."""
+    """Delta of epsilon; 0 without differential privacy."""
     rounds = traitlets.Bytes().tag(sync=True)
     """(9, rounds) float32, see `FederationSeries.rounds`."""
     lines = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -64,9 +64,9 @@ class FederationView(anywidget.AnyWidget):
             }
         )
     ).tag(sync=True)
-    """Who took no part in which round, and why; the last one first."""
+    """Clients left out of rounds, with the reason; the last one first."""
     left_out_count = traitlets.Int(0).tag(sync=True)
-    """Of all rounds, of which `left_out` may have the last ones only."""
+    """Number over all rounds, of which `left_out` may have the last ones only."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -79,10 +79,10 @@ class FederationView(anywidget.AnyWidget):
         self.heading = ""
 
     def begin(self, run: Run, classes: Sequence[str] = ()) -> None:
-        """Get ready for `run`, of which nothing is known yet; one that is not federated is none.
+        """Prepare for `run`, without its rounds; nothing is shown if it is not federated.
 
         Args:
-            run: whose rounds follow.
+            run: run whose rounds follow.
             classes: names of the classes of its dataset.
         """
         self.clear()
@@ -111,19 +111,19 @@ class FederationView(anywidget.AnyWidget):
             )
 
     def add(self, events: Sequence[Event]) -> None:
-        """Take in what the run recorded besides its steps; `flush` shows it."""
+        """Add the events of the run other than steps; `flush` shows them."""
         if self._series is not None and self._series.add(events):
             self._changed = True
 
     def flush(self) -> None:
-        """Show what was taken in since the last time."""
+        """Show the events added since the last call."""
         if self._changed:
             self._changed = False
             with self.hold_sync():
                 self._show_series()
 
     def show(self, run: Run, classes: Sequence[str] = ()) -> None:
-        """Show all that `run` has recorded."""
+        """Show all recorded rounds of `run`."""
         self.begin(run, classes)
         self.add(run.follow().poll().events)
         self.flush()

@@ -1,4 +1,4 @@
-"""How large gradients and updates of each layer are, over the steps of a run."""
+"""Norms of the gradients and updates of each layer, over the steps of a run."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class LayerStatisticsView(anywidget.AnyWidget):
         self._changed = False
 
     def clear(self) -> None:
-        """Forget every step."""
+        """Remove all steps."""
         self._series = {}
         self._changed = False
         self.engines = []
 
     def add(self, engine: str, events: Sequence[Event], restored_step: int | None = None) -> None:
-        """Take in what a run recorded besides its steps; `flush` shows it.
+        """Add the events of a run other than steps; `flush` shows them.
 
         Args:
             engine: of the run.
-            events: those that follow the ones before.
+            events: the next events.
             restored_step: set if the run was resumed after this step.
         """
         series = self._series.setdefault(engine, LayerSeries())
@@ -57,7 +57,7 @@ class LayerStatisticsView(anywidget.AnyWidget):
         self._changed = series.add(events) or self._changed or restored_step is not None
 
     def flush(self) -> None:
-        """Show what was taken in since the last time."""
+        """Show the events added since the last call."""
         if not self._changed:
             return
         self._changed = False

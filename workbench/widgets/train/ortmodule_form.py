@@ -1,4 +1,4 @@
-"""The options of ORTModule as a form, folded away under the settings."""
+"""The options of ORTModule as a form, in a foldable section under the settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "Running": (
         *("gradient_pieces", "threads", "spinning", "deterministic", "pytorch_kernels"),
-        "operator_kernels",
+        *("device_kernels", "operator_kernels"),
     ),
     "Records": ("saved_graphs", "saved_graphs_prefix", "log_level"),
 }
@@ -38,9 +38,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 class ORTModuleForm(anywidget.AnyWidget):
-    """A field for each option, with a line on what it does.
+    """A field for each option, with a description.
 
-    Wrong values are not refused here: `TrainingConfig` does, all at once, with reasons.
+    Invalid values are not refused here, but by `TrainingConfig`, all at once, with reasons.
     """
 
     _esm = bundle("ortmodule_form.js")

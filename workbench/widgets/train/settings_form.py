@@ -14,7 +14,7 @@ from workbench.widgets.bundle import bundle
 
 
 class SettingsForm(anywidget.AnyWidget):
-    """A field for each setting, checked while it is typed; an empty one means its default.
+    """A field for each setting, validated while typing; an empty one means its default.
 
     A view of `TypedSettings`, which several forms may show.
     """
@@ -42,7 +42,8 @@ class SettingsForm(anywidget.AnyWidget):
             }
         )
     ).tag(sync=True)
-    """One dict a heading, with a dict a setting; `default` is what applies while it is empty."""
+    """One dict a heading, with a dict a setting; `default` is its effective value while it is
+    empty."""
     texts = traitlets.Dict().tag(sync=True)
     """Typed texts, by name of the setting."""
     problems = traitlets.Dict().tag(sync=True)
@@ -55,10 +56,10 @@ class SettingsForm(anywidget.AnyWidget):
         only: Collection[str] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Make the form.
+        """Create the form.
 
         Args:
-            typed: what is shown and changed.
+            typed: the settings to show and change.
             groups: the fields; None: all of a training, with the defaults of the model.
             only: names of the fields to show; None: all.
         """

@@ -1,4 +1,4 @@
-"""A task of a step, in a section that unfolds: its fields, its button, and its result."""
+"""A task of a step, in a foldable section: its fields, its button, and its result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.widgets.bundle import bundle
 
 
 class TaskSection(anywidget.AnyWidget):
-    """One task; folded until somebody looks for it."""
+    """One task; folded by default."""
 
     _esm = bundle("task_section.js")
     _css = bundle("task_section.css")
@@ -23,7 +23,7 @@ class TaskSection(anywidget.AnyWidget):
     title = traitlets.Unicode().tag(sync=True)
     explanation = traitlets.Unicode().tag(sync=True)
     action = traitlets.Unicode().tag(sync=True)
-    """On the button."""
+    """Text of the button; empty: there is none."""
     fields = traitlets.List(
         traitlets.Dict(
             per_key_traits={
@@ -46,7 +46,7 @@ class TaskSection(anywidget.AnyWidget):
     applies = traitlets.Bool(True).tag(sync=True)
     """Whether it is shown."""
     refusal = traitlets.Unicode().tag(sync=True)
-    """Why the button does nothing now; empty: it does."""
+    """Why the button is disabled; empty if it is enabled."""
     about = traitlets.Unicode().tag(sync=True)
     """Description before it is started."""
     doing = traitlets.Unicode().tag(sync=True)
@@ -54,9 +54,9 @@ class TaskSection(anywidget.AnyWidget):
     problem = traitlets.Unicode().tag(sync=True)
     """Why it failed, in sentences."""
     sentences = traitlets.Unicode().tag(sync=True)
-    """Its result; empty: none yet."""
+    """Its result; empty if there is none yet."""
     good = traitlets.Bool(True).tag(sync=True)
-    """Whether that is what one wishes for."""
+    """Whether the result is a success."""
     outdated = traitlets.Bool(False).tag(sync=True)
     """Whether settings have changed since."""
     tables = traitlets.List(
@@ -70,10 +70,10 @@ class TaskSection(anywidget.AnyWidget):
     ).tag(sync=True)
 
     def __init__(self, controller: Controller, name: str, **kwargs: Any) -> None:
-        """Make the section, folded.
+        """Create the section, folded.
 
         Args:
-            controller: does the task.
+            controller: runs the task.
             name: of the task.
         """
         [task] = [each for each in TASKS if each.name == name]
@@ -130,8 +130,10 @@ class SectionView(View):
 
 
 def sections(controller: Controller, step: str) -> list[TaskSection]:
-    """A section for each task of a step."""
-    return [TaskSection(controller, task.name) for task in TASKS if task.step == step]
+    """A section for each task of a step that has a button."""
+    return [
+        TaskSection(controller, task.name) for task in TASKS if task.step == step and task.action
+    ]
 
 
 def _record(table: Any) -> dict[str, Any]:

@@ -22,18 +22,19 @@ from workbench.widgets.train.evaluation_view import EvaluationView
 from workbench.widgets.train.federation_view import FederationView
 from workbench.widgets.train.layer_statistics_view import LayerStatisticsView
 from workbench.widgets.train.ortmodule_form import ORTModuleForm
+from workbench.widgets.train.own_examples import OwnExamples
 from workbench.widgets.train.settings_form import SettingsForm
 from workbench.widgets.train.task_section import sections
 from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
 
 REFRESH_S = 1.0
-"""Time between two looks at rows and layers during a run: nobody reads faster."""
+"""Interval at which rows and layers are updated during a run."""
 
 ACTIONS = ("Train", "Pause", "Resume", "Step once", "Stop")
 
 
 class Trainer(Alone):
-    """Trains the chosen model and shows loss, throughput and memory as they come."""
+    """Trains the chosen model and shows loss, throughput and memory live."""
 
     def __init__(
         self,
@@ -42,12 +43,12 @@ class Trainer(Alone):
         *,
         controller: Controller | None = None,
     ) -> None:
-        """Make the view.
+        """Create the view.
 
         Args:
-            model: a `Model`, or what `load_model` takes; None: nothing chosen yet.
+            model: a `Model`, or an argument of `load_model`; None: nothing chosen yet.
             engines: names of the engines to offer; None: all that are not for tests.
-            controller: of the app that it is a part of; None: one of its own.
+            controller: of the app that it is a part of; None: a new one.
 
         Raises:
             EngineError: there is no engine of such a name.
@@ -67,10 +68,12 @@ class Trainer(Alone):
         self.engines.observe(self._on_engines, "value")
         self.ortmodule.observe(self._on_ortmodule, "value")
         self.sections = sections(self.controller, "train")
+        self.own_examples = OwnExamples(self.controller)
         tasks = area("wb-tasks", self.sections)
         side = area("wb-side", [self.engines, self.form, self.ortmodule, tasks])
         results = [self.evaluation, self.worst, self.layers, self.statistics]
-        main = area("wb-main", [self.charts, self.federation, *results])
+        own = area("wb-tasks", [self.own_examples])
+        main = area("wb-main", [self.charts, self.federation, *results, own])
         panel = area("wb-columns wb-results-first", [side, main])
         super().__init__(children=[*alone, area("wb-step-panel wb-step-train", [panel])])
         self.controller.views.add(TrainView(self))
@@ -83,12 +86,13 @@ class Trainer(Alone):
         self.controller.train()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is in progress any more; False when `timeout` seconds were too few."""
+        """Wait until nothing is in progress; False on a timeout."""
         return self.controller.wait(timeout)
 
     def close(self) -> None:
-        """Take the step away; what is in progress continues without it."""
+        """Close the step; jobs in progress continue, except for those of a pad."""
         self.charts.close()
+        self.own_examples.close()
         super().close()
 
     def _on_engines(self, _: Any = None) -> None:
@@ -109,7 +113,7 @@ class TrainView(View):
         self._step = step
         self._job: Job | None = None
         self._ended: Job | None = None
-        """The job that is shown, once it has ended."""
+        """The shown job, once it has ended."""
         self._hint = EMPTY_HINT
         self._worst = WorstRowsReader()
         self._evaluated: set[str] = set()
@@ -121,7 +125,7 @@ class TrainView(View):
         if time.monotonic() >= self._refresh_after:
             self._refresh()
         if state.active and state.message:
-            # While a run starts, the charts say what is being done.
+            # While a run starts, the charts show the current activity.
             self._step.charts.hint = f"{state.message} {state.detail}".strip()
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
@@ -148,7 +152,7 @@ class TrainView(View):
                 self._step.federation.begin(run, self._worst.classes(run))
 
     def _clear(self, engines: Sequence[str]) -> None:
-        """Forget what was shown and get ready for these engines."""
+        """Remove shown results and prepare for these engines."""
         self._step.charts.reset(engines)
         self._step.charts.step_name = "step"
         self._step.statistics.clear()

@@ -50,11 +50,11 @@ class WorstPredictionsView(anywidget.AnyWidget):
     `problem`, why they cannot be shown."""
 
     def clear(self) -> None:
-        """Forget every row."""
+        """Remove all rows."""
         self.engines = []
 
     def show(self, engine: str, rows: Sequence[ShownRow], problem: str = "") -> None:
-        """Show the rows of one engine, in place of those before."""
+        """Show the rows of one engine, in place of the previous ones."""
         others = [each for each in self.engines if each["engine"] != engine]
         found = {"engine": engine, "problem": problem, "rows": [_record(row) for row in rows]}
         self.engines = [*others, found] if rows or problem else others

@@ -15,11 +15,11 @@ interface Step {
   title: string;
   /** "needs", "ready", "busy", "done" or "failed". */
   state: string;
-  /** What is there, or what is needed, in a few words. */
+  /** The result of the step, or its missing requirement, in a few words. */
   note: string;
 }
 
-/** What the views of one bar share: each has a step of its own, the kernel changes that of all. */
+/** Shared state of the views of one bar: each shows its own step, the kernel changes that of all. */
 interface Views {
   /** The view in which a user changes the step just now. */
   changing: object | null;
@@ -30,7 +30,7 @@ interface Traits {
   /** "quiet", "busy" or, while that is not known, empty. */
   machine: string;
   machine_detail: string;
-  /** What the last comparison found, in a few words; empty without one. */
+  /** The result of the last comparison, in a few words; empty without one. */
   verdict: string;
   steps: Step[];
   /** Name of the step that is shown. */

@@ -7,11 +7,11 @@ import { onKernelGone } from "./kernel";
 
 interface Button {
   name: string;
-  /** What stands on it. */
+  /** Its text. */
   label: string;
   enabled: boolean;
   shown: boolean;
-  /** What it does. */
+  /** Its tooltip. */
   hint: string;
 }
 

@@ -2,13 +2,13 @@
 
 import type { AnyModel } from "@anywidget/types";
 
-/** What the widget manager's own model says when it loses its comm, as after a kernel restart. */
+/** Event of the widget manager's model when it loses its comm, as after a kernel restart. */
 const LOST = "comm_live_update";
 
 /** Time for JupyterLab to render the parts of a page, one by one, in milliseconds. */
 const WHOLE_MS = 1000;
 
-/** What a page says in place of its status. */
+/** Message in place of the status of a page. */
 export const GONE =
   "The kernel that made this page was restarted, shut down or has died. Run the cell again for a new page, " +
   "which lists running and interrupted runs.";
@@ -18,7 +18,7 @@ interface Signal<Value> {
   disconnect(slot: (sender: unknown, value: Value) => void): unknown;
 }
 
-/** The little of JupyterLab's session that tells of its kernel; other front ends have none. */
+/** The part of JupyterLab's session that describes its kernel; other front ends have none. */
 interface Session {
   session: { kernel: unknown } | null;
   kernelChanged: Signal<{ oldValue: unknown }>;
@@ -65,7 +65,7 @@ export function isKernelGone(el: Element): boolean {
 export function markKernelGone(el: Element): void {
   const page = el.closest(".wb-page");
   page?.classList.add("wb-kernel-gone");
-  // What a step was started with, and what asks the kernel for something. Charts and tabs stay.
+  // Settings and all controls that send requests to the kernel. Charts and tabs stay usable.
   const asks = ".wb-side, .wb-tasks, .wb-run-detail, .wb-offer-list";
   for (const part of page?.querySelectorAll<HTMLElement>(asks) ?? []) part.inert = true;
 }

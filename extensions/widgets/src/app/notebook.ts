@@ -71,7 +71,7 @@ export function saveIfChanged(notebook: Notebook): Promise<void> {
     if (!model?.dirty || model.readOnly || contentsModel?.writable === false) return;
     await notebook.save?.();
   });
-  // A save that failed, which JupyterLab has told, does not keep the next one from being tried.
+  // A failed save, which JupyterLab has reported, does not prevent the next one.
   const settled = saved.catch(() => undefined);
   saves.set(notebook, settled);
   return settled;

@@ -8,7 +8,7 @@ interface Offer {
   id: string;
   /** "follow" or "resume". */
   action: string;
-  /** What became of the run, in a sentence. */
+  /** The state of the run, in a sentence. */
   text: string;
 }
 

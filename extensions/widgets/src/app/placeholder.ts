@@ -1,7 +1,7 @@
-// What a notebook shows in place of the page where no kernel is: without it an error.
+// Shown in a notebook in place of the page if there is no kernel; otherwise it would show an error.
 //
 // A notebook may hold the state of its widgets, which is used for those that no kernel knows. There
-// the page stands as one sentence, under its own id; the static picture and table follow it.
+// the page is one sentence, under its own id; the static picture and table follow it.
 
 import { type Notebook, shownWidgets } from "./notebook";
 

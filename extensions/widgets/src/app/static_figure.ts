@@ -5,7 +5,7 @@
 // a picture that did not arrive that way is put there from here. Where that is wanted, the notebook
 // is saved when work begins and when it ends: without the saved output a reload would not bring this
 // page back. Beside the live page the style sheet hides the picture: it is for where no kernel is.
-// There a placeholder stands where the page was.
+// There a placeholder replaces the page.
 
 import type { RenderProps } from "@anywidget/types";
 import { keepPlaceholder } from "./placeholder";

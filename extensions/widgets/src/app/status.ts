@@ -13,7 +13,7 @@ interface Traits {
   level: string;
   /** One or a few sentences. */
   message: string;
-  /** What changes many times a second, such as the step; not read aloud. */
+  /** Text that changes many times a second, such as the step; not announced by screen readers. */
   detail: string;
   /** Between 0 and 1, or below 0 when there is nothing to be done. */
   progress: number;

@@ -15,7 +15,7 @@ interface Traits {
   /** Parts that are not known before the artifacts are generated. */
   unknown: string[];
   summary: string;
-  /** What is being done now; empty while nothing is. */
+  /** The current activity; empty if there is none. */
   doing: string;
   problem: string;
   /** Whether settings have changed since. */

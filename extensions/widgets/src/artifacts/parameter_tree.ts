@@ -17,7 +17,7 @@ interface Traits {
   parameters: Parameter[];
   /** Names and patterns of what is trained; empty: everything. */
   patterns: string[];
-  /** What is wrong with the patterns, in a sentence. */
+  /** The problem of the patterns, in a sentence. */
   problem: string;
   hint: string;
 }

@@ -21,7 +21,7 @@ export interface HorizontalAxis {
   text: (value: number, increment: number) => string;
 }
 
-/** What a step is called: in federated training it is a round. */
+/** Name of a step: a round in federated training. */
 export type StepName = "step" | "round";
 
 export function horizontalAxis(axis: AxisName, stepName: StepName = "step"): HorizontalAxis {

@@ -38,10 +38,10 @@ interface Traits {
   curves: CurveTrait[];
   /** Steps that the run shown will take; 0 while that is not known. */
   total_steps: number;
-  /** What to say while there is nothing to show. */
+  /** Text while there is nothing to show. */
   hint: string;
   axis: "step" | "time" | "samples";
-  /** What a step is called; that of a federated run, whose rounds other charts show too, is "round". */
+  /** Name of a step; "round" for a federated run, whose rounds other charts also show. */
   step_name: "step" | "round";
   /** Steps over which curves are smoothed; 0: not. */
   smoothing: number;
@@ -51,7 +51,7 @@ interface Traits {
   hidden: string[];
   /** The part of the axis that is shown; empty: all of it. */
   window: number[];
-  /** Whether a table of values stands below. */
+  /** Whether a table of values is shown below. */
   show_values: boolean;
 }
 
@@ -235,7 +235,7 @@ export default () => {
       draw();
     });
     resized.observe(el);
-    // A chart gives up room beside it when another one appears, while the whole keeps its size.
+    // A chart becomes narrower when another one appears, while the whole keeps its size.
     for (const panel of panels) resized.observe(panel.root);
     signal.addEventListener("abort", () => {
       views.delete(receive);

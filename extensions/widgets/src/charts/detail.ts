@@ -18,7 +18,7 @@ export interface DetailRequest {
   ranges: Record<string, [number, number]>;
 }
 
-/** What to ask for: the curves of which too little is known of the window; null: nothing. */
+/** The request: curves with too few points in the window, and its range; null: none. */
 export function wanted(state: ViewState): DetailRequest["ranges"] | null {
   if (!state.window) return null;
   const ranges: DetailRequest["ranges"] = {};
@@ -56,7 +56,7 @@ export class DetailLoader {
     private readonly send: (request: DetailRequest) => void,
   ) {}
 
-  /** What is looked at may have changed. */
+  /** Called when the window may have changed. */
   look(): void {
     if (this.timer) return;
     const now = performance.now();

@@ -73,7 +73,7 @@ function stroke(plot: uPlot, x: Float64Array, y: ArrayLike<number>, first: numbe
   let drawing = false;
   for (let index = first; index <= last; index += 1) {
     const value = y[index] as number;
-    // What is not finite breaks the line; a mark says so.
+    // A value that is not finite breaks the line, and is marked.
     if (!Number.isFinite(value) || (logarithmic && value <= 0)) {
       drawing = false;
       continue;

@@ -1,4 +1,4 @@
-// What the mouse does on a chart beyond pointing and selecting: wheel, pan, double click.
+// Mouse gestures on a chart other than pointing and selecting: wheel, pan, double click.
 
 import type { Panel, PanelListener } from "./panel";
 import type { ViewState } from "./view_state";

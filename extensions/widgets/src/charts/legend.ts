@@ -24,7 +24,7 @@ export class Legend {
 
   constructor(private readonly listener: LegendListener) {}
 
-  /** Shows `curves` in this order with the text that `valueOf` gives for each. */
+  /** Shows `curves` in this order with the text that `valueOf` returns for each. */
   update(curves: CurveLook[], hidden: string[], valueOf: (key: string) => string): void {
     const looks = JSON.stringify(curves);
     if (looks !== this.looks) this.rebuild(curves, looks);

@@ -1,4 +1,4 @@
-// What one curve draws in one chart: its main line and what lies pale behind it.
+// The drawing of one curve in one chart: its main line, and the pale line behind it.
 
 import { type AxisName, positionOf, positions, stepAt } from "./axis";
 import { type Blocks, lastAtMost } from "./block";
@@ -123,13 +123,13 @@ function rankLines({ overview, rankMemory }: Curve, axis: AxisName): Line["thin"
 export interface Reading {
   step: number;
   seconds: number;
-  /** What the line shows there; NaN where the loss was not finite, null before the first step. */
+  /** Value of the line there; NaN where the loss was not finite, null before the first step. */
   value: number | null;
   /** The last evaluation up to there. */
   evaluation: number | null;
 }
 
-/** What a curve shows at `x`, or at its end when that is null. */
+/** Value of a curve at `x`, or at its end if that is null. */
 export function readingAt(curve: Curve, metric: Metric, options: LineOptions, x: number | null): Reading | null {
   const blocks = shownBlocks(curve, options);
   const place = positions(blocks, options.axis);

@@ -1,4 +1,4 @@
-// What each chart is called, in which unit, and how its values are written.
+// Title, unit and number format of each chart.
 
 import { formatLoss, formatMegabytes, formatSignificant } from "../number_format";
 import type { Metric } from "./line";

@@ -28,7 +28,7 @@ export interface PanelListener {
   onToggle: (key: string) => void;
   onHighlight: (key: string | null) => void;
   onScale: (metric: Metric, scale: "linear" | "log") => void;
-  /** What a key press found, for those who listen. */
+  /** The result of a key press, for screen readers. */
   onRead: (sentence: string) => void;
 }
 
@@ -74,7 +74,7 @@ export class Panel {
     const drawnAs = `${context.axis()} ${context.stepName()} ${this.logarithmic}`;
     if (!this.plot || drawnAs !== this.drawnAs) this.rebuild();
     this.drawnAs = drawnAs;
-    // Also where no observer tells of it: hidden and shown again between two frames.
+    // Also if no observer reports it: hidden and shown again between two frames.
     this.resize();
     this.hint.textContent = store.empty ? unbroken(context.hint()) : "";
     this.fillHead();
@@ -90,7 +90,7 @@ export class Panel {
   rebuild(): void {
     if (!this.root.isConnected || this.root.hidden) return;
     this.destroy();
-    // What is not shown has no size to draw at. It is drawn once it is shown.
+    // A hidden chart has no size to draw at. It is drawn once it is shown.
     if (!this.surface.clientWidth) return;
     this.plot = makePlot(
       {

@@ -1,4 +1,4 @@
-// What the values of one chart read as: for its legend, its table, and for those who listen.
+// Formatted values of one chart: for its legend, its table, and for screen readers.
 
 import { AXES, formatSeconds } from "./axis";
 import { lastAtMost } from "./block";
@@ -12,7 +12,7 @@ export class PanelReadings {
     private readonly state: ViewState,
   ) {}
 
-  /** What a key press or the legend says of the place that is looked at. */
+  /** Description of the current position, for a key press or the legend. */
   get sentence(): string {
     const { store, shown } = this.state;
     const { spoken } = this.text;

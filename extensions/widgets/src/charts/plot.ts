@@ -1,5 +1,5 @@
 // One uPlot chart in the look of JupyterLab's theme: axes, cursor, and the selection to zoom in. The
-// lines are drawn by drawing.ts, since each curve has steps of its own.
+// lines are drawn by drawing.ts, since each curve has its own steps.
 
 import uPlot from "uplot";
 import type { HorizontalAxis } from "./axis";
@@ -11,7 +11,7 @@ export interface PlotOptions {
   theme: Theme;
   axis: HorizontalAxis;
   logarithmic: boolean;
-  /** What is drawn now. */
+  /** The lines to draw. */
   lines: () => DrawnLine[];
   /** Called with the place under the pointer, or null when the pointer leaves. */
   onPoint: (x: number | null) => void;

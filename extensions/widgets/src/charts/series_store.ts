@@ -1,4 +1,4 @@
-// What the kernel has sent of every curve: coarse blocks of the whole run, and finer ones of the
+// Data of every curve from the kernel: coarse blocks of the whole run, and finer ones of the
 // part that is looked at. Both are bounded, however long the run.
 
 import { type BlockHeader, Blocks, decode } from "./block";
@@ -14,7 +14,7 @@ export interface ValueAtStep {
   step: number;
 }
 
-/** What the kernel says of a curve beside its points. */
+/** Data of a curve other than its points. */
 export interface Facts {
   steps: number;
   /** Steps over which throughput is averaged. */
@@ -88,7 +88,7 @@ export class SeriesStore {
     if (message.generation < this.generation) return true;
     const next = message.generation === this.generation && message.sequence === this.sequence + 1;
     if (!message.full && !next) {
-      // What arrived twice is known already.
+      // Duplicates are skipped.
       return message.generation === this.generation && message.sequence <= this.sequence;
     }
     if (message.generation > this.generation) this.curves.clear();

@@ -79,7 +79,7 @@ export class Toolbar {
     this.all.disabled = !zoomed;
   }
 
-  /** What became of a file; empty once there is nothing to say. */
+  /** Outcome of saving a file; empty if there is none. */
   say(text: string): void {
     this.saving.textContent = text;
   }

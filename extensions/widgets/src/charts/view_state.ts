@@ -1,15 +1,15 @@
-// What is shown of the curves: the same for all charts of a view.
+// The shown part of the curves: the same for all charts of a view.
 
 import { type AxisName, AXES, positions, type StepName } from "./axis";
 import type { CurveLook } from "./legend";
 import { niceAbove, panned, type Range, zoomed } from "./scales";
 import type { SeriesStore } from "./series_store";
 
-/** What the kernel states beside the points. */
+/** State from the kernel other than the points. */
 export interface ViewContext {
   curves: () => CurveLook[];
   totalSteps: () => number;
-  /** What to say while there is nothing to show. */
+  /** Text while there is nothing to show. */
   hint: () => string;
   axis: () => AxisName;
   stepName: () => StepName;

@@ -18,7 +18,7 @@ type Cell = number | string | null;
 
 interface Row {
   engine: string;
-  /** What fell back to PyTorch, in sentences; empty if nothing. */
+  /** Fallbacks to PyTorch, in sentences; empty if there are none. */
   note: string;
   /** Values by the key of their column; null where there is none. */
   cells: Record<string, Cell>;
@@ -28,7 +28,7 @@ interface Column {
   key: string;
   label: string;
   unit: string;
-  /** What it is, in a sentence. */
+  /** Its meaning, in a sentence. */
   description: string;
 }
 
@@ -37,9 +37,9 @@ interface Traits {
   rows: Row[];
   /** The engine that ratios and loss differences are measured against. */
   reference: string;
-  /** What the numbers came from. */
+  /** Source of the numbers. */
   caption: string;
-  /** What the ratios mean; empty where that is said elsewhere. */
+  /** Interpretation of the ratios; empty if it is shown elsewhere. */
   verdict: string;
   badge: string;
   level: string;
@@ -124,7 +124,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-comparison");
   const update = () => {
     const rows = model.get("rows");
-    // Where the verdict stands elsewhere, that place has the title.
+    // If the verdict is shown elsewhere, that place has the title.
     const heading = element("h2", {}, model.get("verdict") || rows.length === 0 ? "Comparison" : "Figures");
     if (rows.length === 0) {
       el.replaceChildren(heading, element("p", { class: "wb-hint" }, model.get("hint")));

@@ -21,7 +21,7 @@ interface Traits {
   verdict: string;
   badge: string;
   level: string;
-  /** What the others are measured against. */
+  /** The reference of the ratios. */
   reference: string;
   bars: Bar[];
 }

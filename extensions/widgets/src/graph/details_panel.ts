@@ -1,4 +1,4 @@
-// What is known of the selected node, and the values of its parameters.
+// Details of the selected node, and the values of its parameters.
 
 import { element } from "../element";
 import { formatSignificant, formatWhole } from "../number_format";

@@ -6,7 +6,7 @@ import type { Painter } from "./painter";
 import { type Box, GROUP_HEAD, type Scene, textsOf } from "./scene";
 
 export interface View {
-  /** What of the scene is seen, in its coordinates. */
+  /** The visible part of the scene, in its coordinates. */
   left: number;
   top: number;
   right: number;

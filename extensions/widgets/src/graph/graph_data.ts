@@ -6,7 +6,7 @@ export const KINDS = ["operator", "input", "output"] as const;
 export type Kind = (typeof KINDS)[number];
 
 /**
- * What is drawn as one box: a node by its position, a group by the negative of its position. The root is
+* An item that is drawn as one box: a node by its position, a group by the negative of its position. The root is
  * the group 0, which is no item.
  */
 export type Item = number;
@@ -117,7 +117,7 @@ export class GraphData {
     return this.list("outputs", node);
   }
 
-  /** Positions in the forward graph of the nodes that this one stands for. */
+  /** Positions in the forward graph of the nodes that this one replaces. */
   origins(node: number): Int32Array {
     return this.list("origins", node);
   }
@@ -197,7 +197,7 @@ export class GraphData {
       place(this.groupOf[node]!);
       children[this.groupOf[node]!]!.push(node);
     }
-    // A group stands where most of it is: a gradient may have prepared something early on.
+    // A group is placed where most of it is: a gradient may have prepared something early on.
     const middle = this.middles();
     const rankOf = (item: Item) => (item < 0 ? middle[-item]! : this.kind(item) === "input" ? -1 : item);
     for (const items of children) items.sort((a, b) => rankOf(a) - rankOf(b));

@@ -1,4 +1,4 @@
-// What the colours and letters of the graphs mean: of those marks that are there.
+// Legend of the colours and letters that occur in the graphs.
 
 import { element } from "../element";
 import type { GraphData, MadeBy } from "./graph_data";

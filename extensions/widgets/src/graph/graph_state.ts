@@ -1,4 +1,4 @@
-// What a view of graphs says of itself: that it reads, why it cannot, that its kernel is gone.
+// Status of a view of graphs: reading, failed, or without a kernel.
 
 import { GONE } from "../app/kernel";
 import { element } from "../element";

@@ -61,7 +61,7 @@ export class GraphToolbar {
     for (const tab of this.tabs.children) if (tab.textContent === focused) (tab as HTMLElement).focus();
   }
 
-  /** What nodes are painted by; nothing to choose while there is no profile. */
+  /** The quantity that colours the nodes; not selectable without a profile. */
   showPaint(by: string, canPaint: boolean): void {
     this.colour.hidden = !canPaint;
     this.paint.value = by;

@@ -130,7 +130,7 @@ class GraphView {
     this.arrange();
   }
 
-  /** What is here can still be looked at; what the kernel would tell is not waited for. */
+  /** Data that has arrived stays visible; requests to the kernel are rejected. */
   private lose(): void {
     this.state.lose();
     this.kernel.lose("Not known: the kernel is gone.");

@@ -55,7 +55,7 @@ export function formatTime(us: number): string {
   return us < 1000 ? `${formatSignificant(us)}\u00a0µs` : `${formatSignificant(us / 1000)}\u00a0ms`;
 }
 
-/** What a message of the kernel says of the nodes: their times, then their bytes. */
+/** Decodes a message of the kernel: times of the nodes, then their bytes. */
 export function paintedOf(content: Record<string, unknown>, buffers: DataView[]): Painted {
   const [times, bytes] = buffers.map(
     (data) => new Float32Array(data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength)),

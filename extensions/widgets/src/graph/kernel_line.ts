@@ -15,7 +15,7 @@ export class KernelLine {
 
   constructor(private readonly send: (content: Content) => void) {}
 
-  /** Sends a question; gives the field of that name of the answer. */
+  /** Sends a request; resolves to the field of that name of the answer. */
   ask<Answer>(content: Content, field: string): Promise<Answer> {
     if (this.lost) return Promise.reject(new Error(this.lost));
     const number = (this.count += 1);
@@ -25,7 +25,7 @@ export class KernelLine {
     });
   }
 
-  /** There will be no more answers: `why` is told to whoever waits for one, or asks again. */
+  /** The kernel is gone: pending and further requests are rejected with `why`. */
   lose(why: string): void {
     this.lost = why;
     for (const { reject } of this.questions.values()) reject(new Error(why));

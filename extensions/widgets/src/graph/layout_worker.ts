@@ -1,4 +1,4 @@
-// Runs in a web worker: lays out one group at a time, until told to give it up.
+// Runs in a web worker: lays out one group at a time, until it is cancelled.
 
 import { type LayoutInput, layOut } from "./layout";
 

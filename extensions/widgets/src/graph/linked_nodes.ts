@@ -1,8 +1,8 @@
-// What stands for the same in two graphs, by the recorded origins.
+// Corresponding nodes of two graphs, by the recorded origins.
 
 import type { Pane } from "./pane";
 
-/** Nodes of `to` that stand for what is selected in `from`, or that it stands for. */
+/** Nodes of `to` that correspond to the node selected in `from`. */
 export function linkedNodes(from: Pane, to: Pane): number[] {
   const item = from.selected;
   if (item === null || item < 0) return [];

@@ -1,4 +1,4 @@
-// What a search has found in the graphs that are shown, and which of it is looked at.
+// Matches of a search in the shown graphs, and the current one.
 
 import type { GraphData } from "./graph_data";
 import { SearchIndex } from "./search";
@@ -22,7 +22,7 @@ export class Matches {
     this.indexes.clear();
   }
 
-  /** Begins a new search in some graphs; gives the nodes found in each. */
+  /** Starts a new search in some graphs; returns the nodes found in each. */
   begin(query: string, keys: readonly string[]): Map<string, readonly number[]> {
     const found = new Map(keys.map((key) => [key, this.indexes.get(key)?.find(query) ?? []]));
     this.query = query.trim();

@@ -1,4 +1,4 @@
-// What a scene is drawn on: a canvas, or the text of an SVG file.
+// Targets of the drawing of a scene: a canvas, or the text of an SVG file.
 
 import type { Point } from "./layout";
 

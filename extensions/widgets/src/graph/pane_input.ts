@@ -13,7 +13,7 @@ const ARROWS: Record<string, Direction> = {
 /** Pixels that a press may move and still be a click. */
 const CLICK = 4;
 
-/** What the keys do, in a sentence. */
+/** Description of the keys, in a sentence. */
 export const KEYS =
   "Arrow keys move along edges, Enter opens and closes a group, / searches, Escape goes outwards, " +
   "+ and − zoom, 0 fits; drag to move.";

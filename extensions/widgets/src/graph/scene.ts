@@ -13,7 +13,7 @@ export interface Box extends Point, Size {
 
 export interface Line {
   points: Point[];
-  /** Edges of the graph that it stands for. */
+  /** Number of edges of the graph that it combines. */
   count: number;
 }
 
@@ -145,7 +145,7 @@ export function textsOf(data: GraphData, item: Item): [string, string] {
   const op = data.op(item);
   const layer = data.layer(item);
   const around = data.groupPaths[data.groupOf[item]!]!.replaceAll("/", ".");
-  // What the group around it says already is left out.
+  // The name of the enclosing group is not repeated.
   const own = layer && !around.endsWith(layer) ? layer.split(".").pop()! : "";
   return [op.slice(op.indexOf("::") < 0 ? 0 : op.indexOf("::") + 2), own || data.names[item]!];
 }

@@ -1,8 +1,8 @@
-// What of a graph is visible while some of its groups are open.
+// The visible part of a graph while some of its groups are open.
 
 import type { GraphData, Item } from "./graph_data";
 
-/** An edge between two children of one open group, and how many edges of the graph it stands for. */
+/** An edge between two children of one open group, and the number of edges that it combines. */
 export interface ChildEdge {
   from: Item;
   to: Item;
@@ -40,13 +40,13 @@ export class VisibleGraph {
     return this.shown[group] === 1;
   }
 
-  /** The box that stands for a node: itself, or the closed group that hides it. */
+  /** The box that represents a node: itself, or the closed group that hides it. */
   boxOf(node: number): Item {
     const hidden = this.hiddenBy[this.data.groupOf[node]!]!;
     return hidden ? -hidden : node;
   }
 
-  /** Boxes that read what a box gives. */
+  /** Boxes that read outputs of a box. */
   successors(item: Item): Item[] {
     return this.after.get(item) ?? [];
   }

@@ -15,7 +15,7 @@ interface Option {
 
 interface Traits {
   label: string;
-  /** What the list of options holds, for those who cannot see it open. */
+  /** Description of the list of options, for screen readers. */
   list_label: string;
   placeholder: string;
   /** A line under the field; may be empty. */
@@ -122,7 +122,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     open(value, null);
   };
 
-  /** What Enter and Tab mean: the marked option, the only one that matches, or what is typed. */
+  /** The choice of Enter and Tab: the marked option, the only match, or the typed text. */
   const meant = () => {
     const item = list.hidden ? undefined : shown()[active];
     if (item) return valueOf(item);

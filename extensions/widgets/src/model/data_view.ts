@@ -1,4 +1,4 @@
-// What is in the chosen dataset: some rows, how many there are of each class, and ranges.
+// Summary of the chosen dataset: some rows, the number of rows of each class, and ranges.
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";

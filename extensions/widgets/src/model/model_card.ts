@@ -1,4 +1,4 @@
-// What the chosen model is: its card, its inputs and outputs, and whether it can be trained.
+// The chosen model: its card, its inputs and outputs, and whether it can be trained.
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
@@ -6,7 +6,7 @@ import { unbroken } from "../number_format";
 import "./model_card.css";
 
 interface Traits {
-  /** What to say instead while there is no model. */
+  /** Text while there is no model. */
   hint: string;
   /** Why the model cannot be loaded. */
   problem: string;

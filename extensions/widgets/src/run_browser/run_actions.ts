@@ -1,4 +1,4 @@
-// What can be done with the selected runs: buttons, and a field for what an action has to be told.
+// Actions for the selected runs: buttons, and a field for the argument of an action.
 
 import { element, freshId } from "../element";
 import { displayName, isActive, type RunRow } from "./run_row";
@@ -10,8 +10,8 @@ interface Action {
   name: string;
   label: string;
   /** Why it cannot be done with these runs; empty if it can. */
-  refusal: (rows: RunRow[]) => string;
-  /** What is asked for first, if anything. */
+  refusal: (rows: RunRow[], bases: readonly string[]) => string;
+  /** Field for its argument, if it has one. */
   field?: Field;
   /** Takes selected runs that a filter hides too: it changes none of them. */
   hiddenToo?: boolean;
@@ -23,16 +23,20 @@ interface Field {
   many?: boolean;
   placeholder: string;
   longest: number;
-  /** What else can be done with the text: names of actions and their labels, that of the action itself first. */
+  /** Alternatives for the text: names of actions and their labels, that of the action itself first. */
   ways?: [string, string][];
 }
+
+/** The way of exporting that `Run.export` knows by the suffix of the path. */
+const ADAPTERS = "adapters";
+const PERSONALISE = "personalise";
 
 const RESUMABLE = new Set(["interrupted", "stopped", "failed", "paused"]);
 const one = (rows: RunRow[]) => (rows.length === 1 ? "" : "Select one run.");
 const readable = (rows: RunRow[]) =>
   rows.some((row) => row.status === "unreadable") ? "This run cannot be read." : "";
-const all = (...refusals: ((rows: RunRow[]) => string)[]) => (rows: RunRow[]) =>
-  refusals.map((refusal) => refusal(rows)).find(Boolean) ?? "";
+const all = (...refusals: Action["refusal"][]): Action["refusal"] => (rows, bases) =>
+  refusals.map((refusal) => refusal(rows, bases)).find(Boolean) ?? "";
 
 export const ACTIONS: Action[] = [
   { name: "open", label: "Open", refusal: all(one, readable) },
@@ -66,8 +70,17 @@ export const ACTIONS: Action[] = [
       ways: [
         ["export", "float32, as trained"],
         ["quantize", "int8, and what that costs"],
+        ["export_unmerged", "float32, LoRA's adapters as inputs"],
+        [ADAPTERS, "LoRA's adapters alone"],
       ],
     },
+  },
+  {
+    name: PERSONALISE,
+    label: "Personalise",
+    refusal: all(one, readable, ([row], bases) =>
+      row && bases.includes(row.model) ? "" : `Only runs of ${bases.join(", ")} can be fine-tuned on your own examples.`,
+    ),
   },
   {
     name: "rename",
@@ -110,11 +123,13 @@ export class RunActions {
   constructor(
     private readonly act: Act,
     private readonly onDone: () => void,
+    private readonly bases: readonly string[],
   ) {
     const bar = element("div", { class: "wb-run-buttons", role: "toolbar", "aria-label": "Selected runs" });
     for (const action of ACTIONS) {
       const button = element("button", { type: "button", class: "wb-button wb-small" }, action.label);
       button.addEventListener("click", () => this.start(action.name));
+      button.hidden = action.name === PERSONALISE && bases.length === 0;
       this.buttons.set(action.name, button);
       bar.append(button);
     }
@@ -131,19 +146,19 @@ export class RunActions {
     for (const action of ACTIONS) {
       const button = this.buttons.get(action.name) as HTMLButtonElement;
       const taken = this.taken(action);
-      const refusal = taken.length ? action.refusal(taken) : "Select a run first.";
+      const refusal = taken.length ? action.refusal(taken, this.bases) : "Select a run first.";
       // Not `disabled`: the button keeps its focus, and says why it does nothing.
       button.setAttribute("aria-disabled", String(refusal !== ""));
       button.title = refusal;
     }
   }
 
-  /** Does an action, or asks for what it has to be told. */
+  /** Runs an action, or asks for its argument. */
   start(name: string): void {
     const action = ACTIONS.find((each) => each.name === name);
     if (!action) return;
     const rows = this.taken(action);
-    if (rows.length === 0 || action.refusal(rows)) return;
+    if (rows.length === 0 || action.refusal(rows, this.bases)) return;
     if (action.field) this.edit(action.name, rows, action.field);
     else this.act(name, idsOf(rows));
   }
@@ -162,7 +177,12 @@ export class RunActions {
     const [row] = rows;
     const whose = rows.length > 1 ? ` that all ${rows.length} runs have` : row ? ` of ${shortName(row)}` : "";
     const options = (field.ways ?? []).map(([value, label]) => element("option", { value }, label));
-    const way = element("select", { "aria-label": "Number format" }, ...options);
+    const way = element("select", { "aria-label": "What to write" }, ...options);
+    const fitSuffix = () => {
+      const suffix = way.value === ADAPTERS ? ".onnx_adapter" : ".onnx";
+      input.value = input.value.replace(/\.onnx(_adapter)?$/, suffix);
+    };
+    if (field.ways) way.addEventListener("change", fitSuffix);
     const cancel = element("button", { type: "button", class: "wb-button wb-small" }, "Cancel");
     const save = element("button", { type: "submit", class: "wb-button wb-small wb-primary" }, name === "export" ? "Export" : "Save");
     const label = element("label", { for: id }, field.label + whose);
@@ -171,7 +191,10 @@ export class RunActions {
     this.editor.onsubmit = (event) => {
       event.preventDefault();
       if (name === "tag" && rows.length > 1) this.tagAll(rows, input.value);
-      else this.act(way.value || name, idsOf(rows), input.value);
+      else {
+        if (field.ways) fitSuffix();
+        this.act(way.value === ADAPTERS ? name : way.value || name, idsOf(rows), input.value);
+      }
       this.close();
     };
     cancel.onclick = () => this.close();

@@ -10,7 +10,7 @@ export interface Column {
   key: SortKey | "curve";
   label: string;
   unit?: string;
-  /** What it is, in a sentence. */
+  /** Its meaning, in a sentence. */
   description: string;
   /** In CSS pixels; the first takes what is left. */
   width: number;

@@ -20,7 +20,7 @@ interface Traits {
   traceback: string;
   /** The figure, base64; empty if there is none. */
   png: string;
-  /** What it shows; empty: there is to be none. */
+  /** Text alternative of the figure; empty: there will be none. */
   figure_text: string;
 }
 
@@ -79,7 +79,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     shown = heading;
   };
   let due = false;
-  // The traits of a run arrive together but are told of one by one.
+  // The traits of a run arrive together, but their changes are reported one by one.
   model.on("change", () => {
     if (due) return;
     due = true;

@@ -7,7 +7,7 @@ import { displayName, type RunRow } from "./run_row";
 import type { Selection } from "./selection";
 import { anchoredScroll, rowsInView, scrollIntoView } from "./virtual_rows";
 
-export const ROW_HEIGHT = 46;
+export const ROW_HEIGHT = 52;
 const HEAD_HEIGHT = 34;
 const MOST_ROWS_SHOWN = 10;
 

@@ -77,7 +77,7 @@ export function wordsOf(query: string): string[] {
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-/** What a comparison of two rows says; what is not known comes last in either direction. */
+/** Compares two rows for sorting; unknown values come last in either direction. */
 export function compareRows(a: RunRow, b: RunRow, { key, descending }: Order): number {
   const left = key === "name" ? displayName(a) : a[key];
   const right = key === "name" ? displayName(b) : b[key];

@@ -15,7 +15,7 @@ export interface RunRow {
   /** Seconds since the epoch. Null, here and below: not known. */
   started: number | null;
   durationS: number | null;
-  /** What a step is called: "step", or "round" in federated training. */
+  /** Name of a step: "step", or "round" in federated training. */
   stepWord: string;
   steps: number;
   totalSteps: number;
@@ -52,7 +52,7 @@ export function isActive(row: RunRow): boolean {
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
-/** What a user called it; else model, engine and start, as `run_title` of run_title.py. */
+/** The user's name for it; else model, engine and start, as `run_title` of run_title.py. */
 export function displayName(row: RunRow): string {
   if (row.name) return row.name;
   if (row.started === null || !row.model) return row.id;

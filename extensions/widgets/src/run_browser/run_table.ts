@@ -24,13 +24,15 @@ interface Traits {
   selected: string[];
   /** Where the runs lie. */
   folder: string;
+  /** Models whose runs can be fine-tuned on a user's own examples; empty: there is no button for that. */
+  bases: string[];
   /** Whether the kernel still looks for runs. */
   loading: boolean;
   /** Why the folder cannot be read; empty: it can. */
   problem: string;
   /** "busy", "done" or "error". */
   outcome: string;
-  /** What came of the last action. */
+  /** Outcome of the last action. */
   message: string;
   /** Whether what is being done can be cancelled. */
   cancellable: boolean;
@@ -77,7 +79,7 @@ class RunTableView {
       onOrder: (order) => this.set({ sort_by: order.key, descending: order.descending }),
       onClear: () => this.set({ query: "", filters: {} }),
     });
-    this.actions = new RunActions(act, () => this.grid.root.focus());
+    this.actions = new RunActions(act, () => this.grid.root.focus(), model.get("bases"));
     this.offers = new RunOffers(act);
     this.trash = new RunTrash(act);
     this.undo.addEventListener("click", () => {
@@ -132,7 +134,7 @@ class RunTableView {
     model.send({ kind: "sync" });
   }
 
-  /** What was listed can still be read. Within a page that says itself why no more can be done. */
+  /** The list stays readable. Within a page, the page itself shows that the kernel is gone. */
   private lose(): void {
     this.offers.root.inert = this.actions.root.inert = this.message.inert = this.trash.root.inert = true;
     if (this.el.closest(".wb-page")) return;

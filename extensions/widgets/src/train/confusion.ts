@@ -1,4 +1,4 @@
-// What a confusion matrix says: which classes occur, how many of each are right, what is mistaken.
+// Summary of a confusion matrix: classes that occur, correct predictions of each, and confusions.
 
 /** Rows of true classes, columns of predicted ones. */
 export type Confusion = number[][];

@@ -1,4 +1,4 @@
-// What the charts of a federated run show.
+// Charts of a federated run.
 
 import { type HorizontalAxis, horizontalAxis } from "../charts/axis";
 import type { Range } from "../charts/scales";

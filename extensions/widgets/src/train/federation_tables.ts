@@ -26,7 +26,7 @@ const row = (name: string, ...cells: HTMLElement[]) =>
   element("tr", {}, element("th", { scope: "row" }, name), ...cells);
 const cell = (text: string) => element("td", {}, text);
 
-/** What the charts show, round by round. */
+/** Values of the charts, round by round. */
 export function fillRounds(table: HTMLTableElement, { rounds, lines, measure, delta }: Federated): void {
   const title = measure === "accuracy" ? "Accuracy" : "Loss";
   const reached = measure === "accuracy" ? [title, "Test loss"] : ["Test loss"];

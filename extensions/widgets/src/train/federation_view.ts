@@ -13,7 +13,7 @@ import { RoundPanel } from "./round_panel";
 import { decodeRounds, matrixRows } from "./rounds";
 
 interface Traits {
-  /** What is trained how; empty: nothing is shown. */
+  /** Model and strategy; empty: nothing is shown. */
   heading: string;
   /** How clients train, and what is done for privacy. */
   note: string;

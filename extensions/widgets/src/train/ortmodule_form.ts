@@ -23,7 +23,7 @@ interface Group {
 
 interface Traits {
   groups: Group[];
-  /** What differs from the defaults, by name. */
+  /** Options that differ from the defaults, by name. */
   value: Record<string, Value>;
 }
 

@@ -32,7 +32,7 @@ export interface PanelContent {
   range: Range;
   fromZero: boolean;
   groups: LineGroup[];
-  /** What to say before the first round. */
+  /** Text before the first round. */
   hint: string;
 }
 
@@ -112,7 +112,7 @@ export class RoundPanel {
     this.plot = null;
   }
 
-  /** What the chart shows at the round that is pointed at, or at the last one. */
+  /** Values of the chart at the round under the pointer, or at the last one. */
   get sentence(): string {
     const { content } = this;
     if (!content) return "";

@@ -9,7 +9,7 @@ export interface SettingField {
   description: string;
   /** "whole", "number", "bytes", "choice", "switch", "names" or "text". */
   kind: string;
-  /** What applies while it is empty. */
+  /** The default, used while it is empty. */
   default: string;
   choices: string[];
 }
@@ -61,7 +61,7 @@ export function lineOf(field: SettingField): Line {
   };
   describe(field);
   const write = (text: string) => {
-    // A default that is given in so many words is an option of its own only then.
+    // The default is a separate option only if it was typed explicitly.
     if (input instanceof HTMLSelectElement && ![...input.options].some((one) => one.value === text)) {
       input.append(element("option", { value: text }, text));
     }
@@ -72,7 +72,7 @@ export function lineOf(field: SettingField): Line {
 
 /** Shows what was typed, and what is wrong with it. */
 export function showLine(line: Line, text: string, problem: string): void {
-  // What is being typed may be newer than what the kernel has answered.
+  // Text that is being typed may be newer than the kernel's answer.
   if (document.activeElement !== line.input && line.read() !== text) line.write(text);
   line.problem.textContent = problem;
   line.input.setAttribute("aria-invalid", String(problem !== ""));

@@ -13,9 +13,9 @@ interface Group {
 
 interface Traits {
   groups: Group[];
-  /** What was typed, by name of the setting. */
+  /** Typed texts by name of the setting. */
   texts: Record<string, string>;
-  /** What is wrong with a setting, in a sentence, by its name. */
+  /** Problems of settings, a sentence each, by name. */
   problems: Record<string, string>;
 }
 

@@ -15,12 +15,12 @@ interface Table {
 interface Traits {
   title: string;
   explanation: string;
-  /** On the button. */
+  /** On the button; empty: there is none. */
   action: string;
   fields: SettingField[];
-  /** What was typed, by name of the field. */
+  /** Typed texts by name of the field. */
   texts: Record<string, string>;
-  /** What is wrong with a field, in a sentence, by its name. */
+  /** Problems of fields, a sentence each, by name. */
   problems: Record<string, string>;
   /** Whether it is unfolded. */
   opened: boolean;
@@ -28,15 +28,15 @@ interface Traits {
   applies: boolean;
   /** Why the button does nothing now; empty: it does. */
   refusal: string;
-  /** What there is before it is done. */
+  /** Description before the task has run. */
   about: string;
-  /** What is being done now; empty while nothing is. */
+  /** The current activity; empty if there is none. */
   doing: string;
   /** Why it failed, in sentences. */
   problem: string;
-  /** What it came to; empty: nothing yet. */
+  /** The result, in sentences; empty: none yet. */
   sentences: string;
-  /** Whether that is what one wishes for. */
+  /** Whether the result is favourable. */
   good: boolean;
   /** Whether settings have changed since. */
   outdated: boolean;
@@ -72,7 +72,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   const start = element("button", { type: "button", class: "wb-button wb-small" }, model.get("action"));
   start.setAttribute("aria-describedby", refusal.id);
   const cancel = element("button", { type: "button", class: "wb-button wb-small" }, "Cancel");
-  // Not live: its steps come many times a second. That it ended is told.
+  // Not a live region: its steps change many times a second. Its end is announced.
   const doing = element("p", { class: "wb-doing" });
   const problem = element("p", { class: "wb-problem", role: "alert" });
   const outcome = element("p", { class: "wb-notice", role: "status" });
@@ -105,7 +105,6 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     lines.set(field.name, line);
     grid.append(line.el);
   }
-  grid.hidden = lines.size === 0;
 
   let shown = "";
   const update = () => {
@@ -116,10 +115,13 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
       showLine(line, model.get("texts")[name] ?? "", model.get("problems")[name] ?? "");
     }
     about.textContent = model.get("about");
-    // What was just made says the same.
+    // The new result has the same text.
     about.hidden = about.textContent === "" || (model.get("sentences") !== "" && !model.get("outdated"));
     refusal.textContent = busy ? "" : model.get("refusal");
     refusal.hidden = refusal.textContent === "";
+    // Without a button a refusal says that the section has nothing to offer.
+    grid.hidden = lines.size === 0 || (model.get("action") === "" && !refusal.hidden);
+    start.hidden = model.get("action") === "";
     // Not `disabled`, which would take the focus away.
     start.setAttribute("aria-disabled", String(busy || model.get("refusal") !== ""));
     if (!busy && document.activeElement === cancel) start.focus();
@@ -154,6 +156,12 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   });
   model.on("change:opened", () => {
     details.open = model.get("opened");
+  });
+  // The kernel leads there, as from a run.
+  model.on("msg:custom", ({ kind }: { kind: string }) => {
+    if (kind !== "show") return;
+    summary.focus({ preventScroll: true });
+    el.scrollIntoView({ block: "start" });
   });
   model.on("change", update);
   update();

@@ -9,7 +9,7 @@ import pytest
 from onnx import helper
 
 from tests.ort.graph.kernels.test_device_kernels import DOUBLE, FLOAT, MICROSOFT, model_of
-from workbench.ort.graph.graph_editor import attribute
+from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.kernels.device_kernels import device_kernel_counts, write_device_kernels
 
 WEIGHTS = (16, 4, 3, 3)

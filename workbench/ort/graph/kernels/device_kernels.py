@@ -7,7 +7,8 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
+from workbench.onnx_io.nodes import attribute, output
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.graph.kernels.activation import activation_kernel, write_activation_kernels
 from workbench.ort.graph.kernels.attention import write_attention_kernels
 from workbench.ort.graph.kernels.column_sum import column_sum_axes
@@ -34,7 +35,7 @@ def write_device_kernels(model: onnx.ModelProto, but: Container[str] = ()) -> di
 
     Args:
         model: both passes, as ONNX Runtime builds them. A value whose type it does not tell is
-            float32.
+            float32, unless others are of half or double precision.
         but: families, of `FAMILIES["ondevice"]`, that stay as they are.
 
     Returns:
@@ -44,6 +45,8 @@ def write_device_kernels(model: onnx.ModelProto, but: Container[str] = ()) -> di
     from onnx import helper
 
     inferred = list(onnx.shape_inference.infer_shapes(model).graph.value_info)
+    undefined = _undefined(model, inferred)
+    model.graph.value_info.extend(undefined)
     replaced: dict[str, str] = {}
     for family, write in _WHOLE:
         if family not in but:
@@ -63,7 +66,36 @@ def write_device_kernels(model: onnx.ModelProto, but: Container[str] = ()) -> di
             replaced[made.output[0]] = node.output[0]
     if replaced:
         editor.finish(model, "kernels of single nodes")
+    if undefined:
+        stated = [each for each in model.graph.value_info if each.type.tensor_type.elem_type]
+        del model.graph.value_info[:]
+        model.graph.value_info.extend(stated)
     return replaced
+
+
+def _undefined(
+    model: onnx.ModelProto, inferred: Sequence[onnx.ValueInfoProto]
+) -> list[onnx.ValueInfoProto]:
+    """Undefined types for the values of unknown type, where the graph has other numbers than
+    float32: no kernel is for these."""
+    import onnx
+
+    graph = model.graph
+    known = {
+        value.name: value.type.tensor_type.elem_type
+        for value in (*inferred, *graph.value_info, *graph.input, *graph.output)
+    } | {tensor.name: tensor.data_type for tensor in graph.initializer}
+    types = onnx.TensorProto
+    if {types.FLOAT16, types.BFLOAT16, types.DOUBLE}.isdisjoint(known.values()):
+        return []
+    made = []
+    for node in graph.node:
+        for name in node.output:
+            if name and name not in known:
+                value = onnx.ValueInfoProto(name=name)
+                value.type.tensor_type.elem_type = types.UNDEFINED
+                made.append(value)
+    return made
 
 
 def name_as_portable(kernels: onnx.GraphProto, portable: onnx.GraphProto) -> None:

@@ -14,7 +14,7 @@ LARGEST_REMAINDER_BYTES = 128 * 2**20
 
 
 class Allocation(NamedTuple):
-    """Where a value lies."""
+    """Memory of a value."""
 
     region: int
     offset: int
@@ -61,7 +61,7 @@ class Arena:
         return Allocation(region, block.offset)
 
     def release(self, place: Allocation | None) -> None:
-        """Free the memory of a value, and join it with the free blocks beside it."""
+        """Free the memory of a value, and join it with adjacent free blocks."""
         if place is None:
             return
         blocks = self._regions[place.region]
@@ -73,7 +73,7 @@ class Arena:
 
     @property
     def resident_bytes(self) -> int:
-        """Bytes that a value has covered so far."""
+        """Bytes covered by values so far."""
         total = 0
         for written in self._written:
             end = 0

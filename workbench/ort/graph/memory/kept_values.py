@@ -1,4 +1,4 @@
-"""How many bytes the values take that a graph of both passes keeps from one to the other."""
+"""Bytes of the values that a graph keeps from the forward to the backward pass."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from workbench.ort.graph.facts import YIELD, forward_nodes
 if TYPE_CHECKING:
     import onnx
 
-_VIEWS = frozenset({"Reshape", "Squeeze", "Unsqueeze", "Identity", "Flatten"})
-"""Operators whose result lies on the memory of their first input."""
+VIEWS = frozenset({"Reshape", "Squeeze", "Unsqueeze", "Identity", "Flatten"})
+"""Operators whose result shares the memory of their first input."""
 
-_SHAPE_READERS = frozenset({"Shape", "Size", YIELD})
-"""Operators for which no value is kept: ONNX Runtime runs them as soon as it can."""
+SHAPE_READERS = frozenset({"Shape", "Size", YIELD})
+"""Operators for which no value is kept: ONNX Runtime runs them as early as possible."""
 
 
 class Held(NamedTuple):
@@ -25,7 +25,7 @@ class Held(NamedTuple):
     values: int
     total_bytes: int
     unknown: int
-    """Of the values, those whose size is not known before the graph runs; not in the bytes."""
+    """Number of values whose size is not known before the graph runs; not included in the bytes."""
 
 
 def kept_between_passes(
@@ -35,7 +35,7 @@ def kept_between_passes(
 
     Args:
         graph: of both passes, its nodes in order, the shapes of its values inferred.
-        state: parameters and buffers, which are there anyway.
+        state: parameters and buffers, which exist anyway.
         axes: size of each axis that has a name.
     """
     forward = forward_nodes(graph)
@@ -45,9 +45,9 @@ def kept_between_passes(
     for index, node in enumerate(graph.node):
         if index in forward:
             made.update(name for name in node.output if name)
-            if node.op_type in _VIEWS:
+            if node.op_type in VIEWS:
                 lies_on[node.output[0]] = lies_on.get(node.input[0], node.input[0])
-        elif node.op_type not in _SHAPE_READERS:
+        elif node.op_type not in SHAPE_READERS:
             read.update(node.input)
     kept = {lies_on.get(name, name) for name in read & made} - set(state)
     return _held(_declared(graph), kept, axes)
@@ -62,7 +62,7 @@ def results_of(graph: onnx.GraphProto, axes: Mapping[str, int]) -> Held:
 def axis_sizes(
     graph: onnx.GraphProto, names: Sequence[str], shapes: Sequence[Sequence[int]]
 ) -> dict[str, int]:
-    """The size of each named axis, where inputs called `names` have these shapes."""
+    """The size of each named axis, if the inputs `names` have these shapes."""
     declared = {value.name: value.type.tensor_type.shape.dim for value in graph.input}
     return {
         axis.dim_param: size
@@ -76,7 +76,7 @@ def axis_sizes(
 def described_inputs(
     graph: onnx.GraphProto, names: Sequence[str], axes: Mapping[str, int]
 ) -> tuple[str, ...]:
-    """Dtype and shape of each input called so, such as "float32 [batch=32, 64]"."""
+    """Dtype and shape of each of these inputs, such as "float32 [batch=32, 64]"."""
     from onnx.helper import tensor_dtype_to_np_dtype
 
     found = []
@@ -122,7 +122,7 @@ def _bytes_of(tensor: onnx.TypeProto.Tensor, axes: Mapping[str, int]) -> int | N
 
 
 def evaluated(expression: str, axes: Mapping[str, int]) -> int | None:
-    """The size of an axis called `expression`, such as "32*batch"; None where it is not known."""
+    """The size of an axis named `expression`, such as "32*batch"; None where it is not known."""
     try:
         return _value(ast.parse(expression, mode="eval").body, axes)
     except (SyntaxError, KeyError, ZeroDivisionError):

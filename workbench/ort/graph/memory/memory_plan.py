@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     import onnx
 
 VIEWS = frozenset({"Reshape", "Squeeze", "Unsqueeze", "Identity", "Flatten"})
-"""Operators whose result lies on their first input, however often that is read."""
+"""Operators whose result always shares the memory of their first input."""
 
 UPDATES = frozenset({"InPlaceAccumulatorV2"})
-"""Operators that write into their first input, a buffer that the session is given."""
+"""Operators that write into their first input, a buffer passed to the session."""
 
 IN_PLACE = frozenset({
     "Abs", "Add", "Cast", "Clip", "Div", "Erf", "Exp", "Log", "Mul", "Neg", "Pow", "Relu",
@@ -26,7 +26,7 @@ IN_PLACE = frozenset({
 """Operators whose result reuses the memory of an input that nothing else reads."""
 
 WORKSPACE: Mapping[str, int] = {"LayerNormalizationGrad": 4}
-"""Operators whose kernels take memory of their own outside the arena, in copies of their result."""
+"""Operators whose kernels allocate memory outside the arena, in multiples of their result."""
 
 
 class MemoryPlan(NamedTuple):
@@ -35,7 +35,7 @@ class MemoryPlan(NamedTuple):
     resident_bytes: int
     """Peak of the values in the arena, which does not shrink, and the largest workspace."""
     unknown_values: int
-    """Values whose size is not known before the graph runs; they are not in the bytes."""
+    """Values whose size is not known before the graph runs; not included in the bytes."""
 
 
 def memory_plan(
@@ -66,11 +66,11 @@ def memory_plan(
 
 
 class _Planned:
-    """Which value lies where, by the rules of ONNX Runtime's allocation planner.
+    """Assigns memory to values by the rules of ONNX Runtime's allocation planner.
 
-    A value takes the memory of an input, or of the value that died last among those of its shape,
-    whose memory is therefore kept from its last reader to here. Only shapes count that are known
-    when the model is loaded.
+    A value reuses the memory of an input, or of the value of its shape that was freed last, whose
+    memory is therefore kept from its last reader to here. Only shapes known when the model is
+    loaded count.
     """
 
     def __init__(self, model: onnx.ModelProto) -> None:
@@ -81,20 +81,21 @@ class _Planned:
         self._left = Counter(name for node in graph.node for name in set(node.input) if name)
         self._left.update(self._outputs)
         self._owner: dict[str, str | None] = {}
-        """The value whose memory each value lies on; None: what the session is given."""
+        """The value whose memory each value uses; None: memory passed to the session."""
         self._reads: Counter[str] = Counter()
-        """Reads to come of what lies on the memory of a value."""
+        """Remaining reads of values on the memory of a value."""
         self._free: list[str] = []
-        """Values whose memory may be taken, the last that died first."""
+        """Values whose memory may be reused, last freed first."""
         self._first: dict[str, int] = {}
         self._last: dict[str, int] = {}
-        """By owner, the index of the node that makes it, and of the last that uses its memory."""
+        """By owner, the index of the node that computes it, and of the last that uses its
+        memory."""
         for index, node in enumerate(graph.node):
             self._place(index, node)
 
     @property
     def on_given(self) -> set[str]:
-        """Values that lie on what the session is given."""
+        """Values on memory passed to the session."""
         return {name for name, owner in self._owner.items() if owner is None}
 
     def run(self, sizes: Mapping[str, int]) -> int:
@@ -174,7 +175,7 @@ def _loaded_shapes(model: onnx.ModelProto) -> dict[str, tuple[int | str, ...]]:
 
 
 def optimized_model(path: Path, folder: Path, library: Path | None = None) -> onnx.ModelProto:
-    """The graph that ONNX Runtime makes of a model when it loads it; loads ONNX Runtime.
+    """The graph of a model after ONNX Runtime's optimizations; loads ONNX Runtime.
 
     Args:
         path: the model.

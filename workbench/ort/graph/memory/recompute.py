@@ -1,9 +1,9 @@
-"""Results of cheap operators that the backward pass computes again instead of keeping them.
+"""Recomputes results of cheap operators in the backward pass instead of keeping them.
 
 A kept result occupies memory from the forward pass until its last reader in the backward pass.
 That of a GELU or a normalization is computed from an input that is kept anyway, for the operator's
-own gradient, and in far less time than the matrix product that it feeds. The same kernel gives the
-same bits again.
+own gradient, and in far less time than the matrix product that it feeds. The same kernel computes
+the same bits.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ CHEAP = frozenset(
 """Operators whose first result has the shape of their first input."""
 
 _GRADIENT = "_grad"
-"""ONNX Runtime's gradient builder names the gradient of a value so."""
+"""Suffix by which ONNX Runtime's gradient builder names the gradient of a value."""
 
 
-def recompute_in_backward(model: onnx.ModelProto, loss: str) -> dict[str, str]:
-    """Let the backward pass compute results of `CHEAP` operators again, in place.
+def recompute_in_backward(model: onnx.ModelProto, *results: str) -> dict[str, str]:
+    """Make the backward pass recompute results of `CHEAP` operators, in place.
 
-    The repeated node waits for the gradient of its result, whose shape it asks for: otherwise ONNX
-    Runtime might run it in the forward pass.
+    The repeated node depends on the gradient of its result, by its shape: otherwise ONNX Runtime
+    might run it in the forward pass.
 
     Args:
         model: both passes, in order.
-        loss: the output that is differentiated.
+        results: the outputs that are differentiated, where no YieldOp takes them.
 
     Returns:
-        First output of each new node -> an output of the node of the backward pass that it is for.
+        First output of each new node -> an output of the node of the backward pass that reads it.
     """
     graph = model.graph
-    forward = forward_nodes(graph, [loss])
+    forward = forward_nodes(graph, results)
     backward = {i: node for i, node in enumerate(graph.node) if i not in forward}
     places = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
     readers: dict[str, list[int]] = {}
@@ -55,7 +55,7 @@ def recompute_in_backward(model: onnx.ModelProto, loss: str) -> dict[str, str]:
     again: list[onnx.NodeProto] = []
     made: dict[str, str] = {}
     dropped: set[str] = set()
-    """Values that the backward pass keeps no more."""
+    """Values that are no longer kept for the backward pass."""
     for i in sorted(forward):
         node = graph.node[i]
         value, source = node.output[0], node.input[0] if node.input else ""
@@ -81,7 +81,7 @@ def recompute_in_backward(model: onnx.ModelProto, loss: str) -> dict[str, str]:
 
 
 def _sorted(nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
-    """In topological order, and otherwise in their own."""
+    """In topological order, otherwise unchanged."""
     places = {name: i for i, node in enumerate(nodes) for name in node.output if name}
     needed = [{places[name] for name in node.input if name in places} for node in nodes]
     readers = defaultdict[int, list[int]](list)
@@ -124,7 +124,7 @@ def _leads_to(
 
 
 def _repeated(node: onnx.NodeProto, gradient: str) -> list[onnx.NodeProto]:
-    """Nodes that compute the results of `node` again, once `gradient` is there."""
+    """Nodes that compute the results of `node` again, once `gradient` is computed."""
     from onnx import helper
 
     value = node.output[0]

@@ -33,10 +33,10 @@ BY_FILTER: Mapping[str, int] = {"ConvolutionGradient": 2, "ConvolutionWeightGrad
 """Operators of the workbench: the output with a number for each filter of the third input."""
 
 _INT64 = 7
-"""Of `onnx.TensorProto`, which is loaded on use."""
+"""Element type of `onnx.TensorProto`, which is loaded on use."""
 
 _LONGEST_CHAIN = 100
-"""Most rounds of inference, each of which may complete what the next begins with."""
+"""Largest number of rounds of inference, each of which may complete inputs of the next."""
 
 _Known = dict[str, tuple[int, tuple[int, ...]]]
 """Element type and shape by name."""
@@ -45,7 +45,7 @@ _Known = dict[str, tuple[int, tuple[int, ...]]]
 def value_sizes(
     model: onnx.ModelProto, batch_size: int, portable: onnx.ModelProto | None = None
 ) -> dict[str, int]:
-    """Bytes by name; a value whose shape cannot be determined is left out.
+    """Bytes by name; without values whose shape cannot be determined.
 
     Args:
         model: of the training build, optimized; it is not changed.
@@ -75,7 +75,7 @@ def named_axes(graph: onnx.GraphProto) -> set[str]:
 
 
 def _at_batch_size(model: onnx.ModelProto, batch_size: int) -> onnx.ModelProto:
-    """A copy in which named axes have their size, and no shape is known in part."""
+    """A copy in which named axes have their size, without partially known shapes."""
     import onnx
 
     made = onnx.ModelProto()

@@ -1,7 +1,7 @@
 """Finds a mask that is read by the number of each sequence and the number of each token.
 
-That is how transformers 5 spells the mask of attention: the mask at [batch numbers, token numbers],
-each of which an arange along its own axis is.
+transformers 5 expresses the mask of attention so: the mask at [batch numbers, token numbers], each
+of which is an arange along its own axis.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from workbench.ort.graph.graph_editor import attribute
+from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.padding.graph_values import GraphValues
 from workbench.ort.graph.padding.layout import BATCH, TOKEN, Axis, Size, Sizes, Tracked, own
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Count(NamedTuple):
-    """A value that counts from 0 along one axis and is the same along all others."""
+    """A value that counts from 0 along one axis and is constant along all others."""
 
     size: Size
     axis: int
@@ -28,7 +28,7 @@ class _Count(NamedTuple):
 
 
 class Coordinates:
-    """Follows what counts sequences or tokens through a graph, node by node."""
+    """Tracks values that count sequences or tokens through a graph, node by node."""
 
     def __init__(self, values: GraphValues, sizes: Sizes) -> None:
         self._values, self._sizes = values, sizes
@@ -36,7 +36,7 @@ class Coordinates:
         self._pairs: dict[str, tuple[_Count, _Count]] = {}
 
     def visit(self, node: onnx.NodeProto) -> None:
-        """Note what is known of the output of a node, whose inputs were visited."""
+        """Record the properties of the output of a node, whose inputs were visited."""
         name = node.output[0]
         if node.op_type == "Range":
             shape = self._values.shape(name)

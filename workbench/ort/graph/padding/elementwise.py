@@ -40,7 +40,7 @@ _FUNCTIONS: Mapping[str, Callable[..., object]] = {
     "Or": np.logical_or,
     "Sub": np.subtract,
 }
-"""How the numbers at padded tokens are found where those of all inputs are known."""
+"""Functions that compute the numbers at padded tokens from those of all inputs."""
 
 _ABSORBING = {"And": 0.0, "Or": 1.0, "Mul": 0.0}
 """Value of one input that alone determines the result, by operator."""
@@ -52,13 +52,13 @@ _UNKNOWN = (
     *("Softsign", "Sqrt", "Tanh", "ThresholdedRelu", "Xor"),
 )
 ELEMENTWISE = frozenset({*_FUNCTIONS, *_UNKNOWN, "Cast", "Expand", "Where"})
-"""Operators whose every number depends on the numbers at its position alone."""
+"""Elementwise operators."""
 
 MASKING = -1e9
 """Upper bound of the value that a mask adds to the scores of masked keys."""
 
 _FIRM = -1e30
-"""Numbers below this stay the same when a score is added."""
+"""Numbers below this are unchanged when a score is added."""
 
 
 def elementwise(
@@ -171,7 +171,7 @@ def _constant(node: onnx.NodeProto, given: Sequence[float | None]) -> float | No
     elif (absorbing := _ABSORBING.get(op)) in known:
         made = absorbing
     elif op == "Add" and known and min(known) <= MASKING:
-        # Beside a score of any size that scores have, such a number is all that counts.
+        # Relative to such a number, a score of usual size is negligible.
         made = min(known)
     return None if made is None or np.isnan(made) else made
 
@@ -199,7 +199,7 @@ def _shows_junk(
     inputs: Sequence[Tracked | None],
     given: Sequence[float | None],
 ) -> bool:
-    """Whether junk at padded tokens along `factor` is seen in the output."""
+    """Whether junk at padded tokens along `factor` affects the output."""
     junk = [each is not None and factor in each.junk for each in inputs]
     if node.op_type == "Where" and given[0] is not None:
         return junk[1 if given[0] else 2]
@@ -232,10 +232,10 @@ def _masked_by(
 def _zeros_by_condition(
     inputs: Sequence[Tracked | None], axes: Sequence[Axis], constants: Mapping[str, float]
 ) -> bool:
-    """Whether the condition of a Where picks zeros for all padded keys, in each row.
+    """Whether the condition of a Where selects zeros for all padded keys, in each row.
 
-    The weights of such keys alone say less: in a row without any key they are not 0. So it has to
-    pick what is no weight.
+    The weights of such keys alone are not sufficient: in a row without any key they are not 0. So
+    it has to select a value that is not a weight.
     """
     condition = inputs[0]
     keys = special(axes[-1])

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import numpy_helper
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.onnx_io.nodes import attribute
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.graph.padding.layout import Size
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class GraphValues:
-    """Answers questions on the values of a graph that is not changed meanwhile."""
+    """Shapes and constants of a graph that is not changed meanwhile."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         import onnx
@@ -31,7 +32,7 @@ class GraphValues:
                 self._types[value.name] = stated
 
     def shape(self, name: str) -> tuple[Size, ...] | None:
-        """Sizes: a number, a name, or None where nothing is known of one; None of a shape."""
+        """Sizes: a number, a name, or None if unknown; None for an unknown shape."""
         found = self._types.get(name)
         if found is None:
             return self.editor.shape(name)
@@ -43,12 +44,12 @@ class GraphValues:
         )
 
     def element_type(self, name: str) -> int:
-        """That of a value; 0 where it is not known."""
+        """Element type of a value; 0 if not known."""
         found = self._types.get(name)
         return found.elem_type if found is not None else self.editor.element_type(name)
 
     def uniform(self, name: str) -> float | None:
-        """The number that all elements of a constant are."""
+        """The value of all elements of a uniform constant."""
         found = self.editor.constant(name)
         if found is None:
             return self._expanded(name)
@@ -78,7 +79,7 @@ class GraphValues:
     def axes(self, node: onnx.NodeProto, rank: int) -> list[int] | None:
         """The axes that a node names by its second input or its attribute, counted from 0.
 
-        None where they are not constant; all of them where it names none.
+        None if they are not constant; all axes if it names none.
         """
         named = attribute(node, "axes", None)
         if named is None and len(node.input) > 1 and node.input[1]:

@@ -1,4 +1,4 @@
-"""Computes, in a graph, which tokens are kept and where each of them is."""
+"""Adds nodes to a graph that compute the kept tokens and their positions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class KeptTokens:
-    """The nodes that find the tokens to keep, by a mask and by what the graph reads anyway.
+    """The nodes that find the tokens to keep, by a mask and by the reads of the graph.
 
     Those are tokens that the mask keeps, that a loss or a pooling layer reads, and all of a
-    sequence in which a kept token sees no token at all, for its attention is then to padding.
+    sequence in which a kept token attends to no kept token, as its attention is then to padding.
     """
 
     def __init__(self, proof: Proof, element_type: int, name: str) -> None:
@@ -93,9 +93,10 @@ class KeptTokens:
         return self._constant(np.array(value, np.int64))
 
     def indices(self, order: str) -> tuple[str, str, str]:
-        """Of rows in an order of batch and tokens: those kept; the place of each, and of padding.
+        """For rows in an order of batch and tokens: the kept ones; the place of each, and of
+        padding.
 
-        The second has 0 for the place of padding, the third the number of kept tokens.
+        For padding the second has 0, the third the number of kept tokens.
         """
         if order not in self._by_order:
             rows = self.add(
@@ -119,7 +120,7 @@ class KeptTokens:
         return self.add("Reshape", square, self._flat)
 
     def _with_read(self, kept: str, read: Read) -> str:
-        """`kept` and the tokens that a node reads whatever the mask says."""
+        """`kept` and the tokens that a node reads independently of the mask."""
         if read.node.op_type == "Where":
             condition = read.node.input[0]
             picks = list(read.node.input).index(read.value)

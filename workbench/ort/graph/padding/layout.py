@@ -1,4 +1,4 @@
-"""Which axes of a value are batch and tokens, and which of its numbers padding may change."""
+"""Batch and token axes of a value, and how padding may change its numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Axis = tuple[Factor, ...]
 
 
 class Sizes(NamedTuple):
-    """Of the axes of a mask."""
+    """Sizes of the axes of a mask."""
 
     batch: int | str
     token: int | str
@@ -30,13 +30,13 @@ class Sizes(NamedTuple):
 
 
 class MaskedBy(NamedTuple):
-    """A value that decides which scores of attention count."""
+    """A value that masks scores of attention."""
 
     value: str
     counts: str
     """Scores count where it is "true", "false", or "above" the masking constant, which is added."""
     is_firm: bool
-    """A masked score is the same number whatever it was: rounding leaves nothing of it."""
+    """Whether a masked score is the same number for any score, due to rounding."""
 
 
 class Tracked(NamedTuple):
@@ -46,9 +46,9 @@ class Tracked(NamedTuple):
     junk: frozenset[str] = frozenset()
     """Token factors: numbers at padded tokens along these may be any finite ones."""
     constants: Mapping[str, float] = {}
-    """Token factor -> the number that stands wherever the token along it is padded."""
+    """Token factor -> the number at all padded tokens along it."""
     seeds: frozenset[str] = frozenset()
-    """The values that padding was first left out of and that led to this one."""
+    """The values from which padding was first removed and that led to this one."""
     masked_by: MaskedBy | None = None
     """The mask of these scores, if a row whose keys are all masked may show junk."""
 
@@ -66,7 +66,7 @@ class Tracked(NamedTuple):
 
     @property
     def lead(self) -> tuple[str, int] | None:
-        """The order of batch and tokens in the first axes, and how many axes these are.
+        """The order of batch and tokens in the first axes, and the number of these axes.
 
         None where they are not the first, or other factors are among them.
         """
@@ -96,14 +96,14 @@ def own(size: Size) -> Axis:
 
 
 def own_left_out(value: Tracked) -> list[Axis]:
-    """The axes of a value, those that are neither batch nor tokens taken for one element."""
+    """The axes of a value, with one element for those that are neither batch nor tokens."""
     return [axis if special(axis) else () for axis in value.axes]
 
 
 def regrouped(axes: Iterable[Axis], shape: Sequence[Size], sizes: Sizes) -> tuple[Axis, ...] | None:
     """The axes of a value after a Reshape to `shape`; None where that is not certain.
 
-    One size of the shape may be unknown: it is what the others leave.
+    One size of the shape may be unknown: it follows from the others.
     """
     pending = [factor for axis in axes for factor in axis]
     unknown = [place for place, size in enumerate(shape) if not _is_known(size, sizes)]
@@ -127,7 +127,7 @@ def _is_known(size: Size, sizes: Sizes) -> bool:
 
 
 def _taken(pending: list[Factor], shape: Sequence[Size], sizes: Sizes) -> list[Axis] | None:
-    """Take the factors of each axis of `shape` off the front of `pending`."""
+    """Remove the factors of each axis of `shape` from the front of `pending`."""
     made: list[Axis] = []
     for size in shape:
         taken = _of_size(pending, size, sizes)
@@ -138,7 +138,8 @@ def _taken(pending: list[Factor], shape: Sequence[Size], sizes: Sizes) -> list[A
 
 
 def _of_size(pending: list[Factor], size: Size, sizes: Sizes) -> list[Factor] | None:
-    """Take factors that come to `size` off the front of `pending`; a number may be divided."""
+    """Remove factors whose product is `size` from the front of `pending`; a number may be
+    divided."""
     parts = str(size).split("*")
     numbers = math.prod(int(part) for part in parts if part.isdigit())
     names = [part for part in parts if not part.isdigit()]

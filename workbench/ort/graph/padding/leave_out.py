@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class PaddingReport(NamedTuple):
-    """Its effect on the graph."""
+    """The effect of the rewrite on the graph."""
 
     products: int = 0
-    """How many matrix products leave padding out."""
+    """Number of matrix products that leave padding out."""
     masks: tuple[str, ...] = ()
     """The values that mark padding."""
     reason: str = ""
-    """Why nothing does, where that is so."""
+    """Why none does, if so."""
     gradients: tuple[NodeGradient, ...] = ()
-    """Of nodes whose gradient is our own."""
+    """Gradients that the workbench defines."""
 
 
 def leave_out_padding(
@@ -36,11 +36,11 @@ def leave_out_padding(
     """Rewrite `model` in place so that layers compute only the tokens that count.
 
     Embeddings and all layers that work by token get the kept tokens as rows (kept tokens, width);
-    attention, and all that mixes tokens, gets sequences as before. Results are the same, up to
-    rounding; where that cannot be shown, the graph is left as it is. Dropout draws for kept tokens
-    alone: its results are the same in distribution.
+    attention, and all nodes that mix tokens, get sequences as before. Results are the same, up to
+    rounding; where that cannot be proved, the graph is not changed. Dropout draws for kept tokens
+    alone: its results are equal in distribution.
 
-    It holds for finite numbers, and for scores of attention of less than 1e8.
+    This is valid for finite numbers, and for scores of attention below 1e8.
 
     Args:
         model: a forward pass.
@@ -78,7 +78,7 @@ def leave_out_padding(
 def _packed(
     model: onnx.ModelProto, values: GraphValues, proof: Proof | Refusal, number: int
 ) -> Packing | None:
-    """Rewrite the graph, if any matrix product is the smaller for it."""
+    """Rewrite the graph, if any matrix product becomes smaller."""
     if not isinstance(proof, Proof):
         return None
     packing = Packing(values, proof, number)

@@ -9,10 +9,10 @@ from workbench.ort.graph.padding.graph_values import GraphValues
 from workbench.ort.graph.padding.layout import MaskedBy, Sizes
 
 LOW = -1e8
-"""A number that masks a score is less."""
+"""Upper bound of a number that masks a score."""
 
 _SCORES = frozenset({"Gather", "Gemm", "LayerNormalization", "MatMul", "Shape", "Softmax"})
-"""Operators whose results mask nothing."""
+"""Operators whose results are not masks."""
 
 
 class Mask(NamedTuple):
@@ -61,7 +61,7 @@ def masks(values: GraphValues, arguments: Iterable[str]) -> list[Mask]:
 def is_only_mask(scores: str, masked_by: MaskedBy, values: GraphValues) -> bool:
     """Whether `masked_by` alone masks these scores.
 
-    Of several masks each may leave a row some key, and all together none.
+    Each of several masks may leave a row some keys, and all together none.
     """
     arguments = {value.name for value in values.graph.input}
     pending, visited = [scores], {masked_by.value}

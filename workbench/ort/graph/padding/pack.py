@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     import onnx
 
 PRODUCTS = frozenset({"MatMul", "Gemm"})
-"""Operators that are worth the way there and back."""
+"""Operators for which packing and unpacking pays off."""
 
 
 class Packing:
-    """The graph in the making: kept tokens are rows of values of shape (kept tokens, ...)."""
+    """The graph being built: kept tokens are rows of values of shape (kept tokens, ...)."""
 
     def __init__(self, values: GraphValues, proof: Proof, number: int) -> None:
         self.values, self.proof = values, proof
@@ -34,7 +34,7 @@ class Packing:
         self.types: list[onnx.ValueInfoProto] = []
         self.gradients: list[NodeGradient] = []
         self.products = 0
-        """How many matrix products work on kept tokens."""
+        """Number of matrix products of kept tokens."""
         self._packed: dict[str, str] = {}
         self._other: dict[tuple[str, str], str] = {}
         sizes = math.prod(size for size in mask.sizes if isinstance(size, int))
@@ -70,11 +70,11 @@ class Packing:
         return name in self._packed
 
     def set_packed(self, name: str, rows: str) -> None:
-        """State that `rows` are those of kept tokens of `name`."""
+        """Register `rows` as those of kept tokens of `name`."""
         self._packed[name] = rows
 
     def layout(self, name: str) -> Tracked | None:
-        """Of a value whose rows can be packed; None of every other value."""
+        """Layout of a value whose rows can be packed; None for every other value."""
         found = self.proof.tracked.get(name)
         if found is None or found.junk != {TOKEN} or found.lead is None:
             return None
@@ -83,12 +83,12 @@ class Packing:
         return found if numbers else None
 
     def row_shape(self, layout: Tracked) -> list[int]:
-        """That of what one token has."""
+        """Shape of the values of one token."""
         assert layout.lead is not None
         return [math.prod(map(int, axis)) for axis in layout.axes[layout.lead[1] :]]
 
     def declare(self, name: str, like: str, row: list[int]) -> str:
-        """State that `name` has rows for kept tokens, and the element type of `like`."""
+        """Declare that `name` has rows for kept tokens, and the element type of `like`."""
         kind = self.values.element_type(like)
         self.types.append(helper.make_tensor_value_info(name, kind, [self._rows, *row]))
         return name
@@ -113,7 +113,7 @@ class Packing:
         return made
 
     def _node(self, output: str) -> str:
-        """The name of the node of an output; the exporter's nodes may have those of their own."""
+        """The name of the node of an output; the exporter's nodes may have names."""
         return f"{self._name}/{output}"
 
     def _may_pack(self, node: onnx.NodeProto) -> bool:
@@ -143,8 +143,8 @@ class Packing:
     def _unpack(self, name: str, *, keeps_zeros: bool) -> None:
         """Write the value itself: each kept token at its place.
 
-        At padded tokens is the first token, as nothing reads it: a copy is the cheapest number
-        that is a number.
+        Padded tokens get the first token, as nothing reads them: a copy is the cheapest value
+        that is not NaN.
         """
         layout = self.layout(name)
         assert layout is not None

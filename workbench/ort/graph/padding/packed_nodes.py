@@ -1,4 +1,4 @@
-"""Single nodes, written for rows of kept tokens."""
+"""Converts single nodes to rows of kept tokens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from onnx import helper
 
-from workbench.ort.graph.graph_editor import attribute
+from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.padding.elementwise import ELEMENTWISE
 from workbench.ort.graph.padding.graph_values import GraphValues
 from workbench.ort.graph.padding.kept_tokens import KeptTokens
@@ -80,7 +80,7 @@ def _first_input(node: onnx.NodeProto, rows: PackedRows) -> list[str] | None:
 
 
 def _aligned_inputs(node: onnx.NodeProto, layout: Tracked, rows: PackedRows) -> list[str] | None:
-    """Each input that has batch or tokens by rows; those of each token alone as they are."""
+    """Each input with batch or tokens as rows; inputs that are equal for all tokens unchanged."""
     assert layout.lead is not None
     rank, count = len(layout.axes), layout.lead[1]
     plan: list[tuple[str, str, list[int]] | str | None] = []
@@ -125,7 +125,7 @@ def _has_junk(name: str, rows: PackedRows) -> bool:
 
 
 def _clean_rows(name: str, layout: Tracked, rows: PackedRows) -> tuple[str, str, list[int]] | None:
-    """How the rows of a value without junk are picked that is broadcast to `layout`."""
+    """How the rows of a value without junk, which is broadcast to `layout`, are selected."""
     assert layout.lead is not None
     order, count = layout.lead
     shape = rows.values.shape(name)
@@ -202,7 +202,7 @@ def _copied(node: onnx.NodeProto, inputs: list[str], rows: PackedRows) -> onnx.N
 
 
 def _count_from_the_end(made: onnx.NodeProto, node: onnx.NodeProto, rows: PackedRows) -> bool:
-    """Name axes from the last, as rows have fewer before it; False where they are not constant."""
+    """Count axes from the last, as rows have fewer before it; False if they are not constant."""
     layout = rows.layout(node.input[0])
     if node.op_type in _ALONG_AXIS and layout is not None:
         rank = len(layout.axes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.ort.graph.graph_editor import attribute
+from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.padding.layout import (
     BATCH,
     KEY,
@@ -55,14 +55,14 @@ def matmul(step: PaddingStep) -> list[Tracked | None]:
 
 
 def _batches(value: Tracked, rank: int) -> list[Axis]:
-    """The axes before the last two, but for those that are neither batch nor tokens."""
+    """The batch and token axes before the last two."""
     return own_left_out(value.padded_to(rank))[:-2]
 
 
 def _rows_by_columns(
     first: Tracked | None, second: Tracked | None, shape: tuple[int | str | None, ...]
 ) -> Tracked | None:
-    """The product of rows of `first` and columns of `second`, each of which is junk or is not."""
+    """The product of rows of `first` and columns of `second`, each with junk or without."""
     rank = len(shape)
     given = [each.padded_to(rank) for each in (first, second) if each is not None and each.junk]
     if not given:

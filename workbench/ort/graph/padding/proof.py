@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.ort.graph.graph_editor import attribute
+from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.padding.coordinates import Coordinates
 from workbench.ort.graph.padding.graph_values import GraphValues
 from workbench.ort.graph.padding.layout import (
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 class Read(NamedTuple):
-    """A node that reads some tokens, whatever the mask says of them: they must be kept."""
+    """A node that reads some tokens independently of the mask: they must be kept."""
 
     node: onnx.NodeProto
     value: str
     """Its input with tokens."""
     layout: Tracked
-    """Of that input."""
+    """Layout of that input."""
 
 
 class Proof(NamedTuple):
-    """Padding along one mask can be left out without a change of the results."""
+    """Proof that padding by one mask can be left out without a change of the results."""
 
     mask: Mask
     tracked: dict[str, Tracked]
@@ -47,7 +47,7 @@ class Refusal(NamedTuple):
     """Why padding cannot be left out."""
 
     place: int
-    """How far in the graph the proof came."""
+    """Index of the node at which the proof failed."""
     reason: str
 
 
@@ -57,11 +57,11 @@ class _FailedError(Exception):
 
 
 def prove(values: GraphValues, mask: Mask, *, padded_results: bool) -> Proof | Refusal:
-    """Leave padding out of as many embeddings as can be without a change of any result.
+    """Find the embeddings whose padding can be left out without a change of any result.
 
     Args:
         values: of the graph.
-        mask: what padding is.
+        mask: the mask of padding.
         padded_results: results may hold zeros at padded tokens.
     """
     excluded: frozenset[str] = frozenset()
@@ -150,7 +150,7 @@ class _Attempt:
         if shape is None or matrix is None or len(matrix) != 2 or made is None:
             return False
         found = self._tracked.get(tokens)
-        # A table may be tokens too, one after the other, of which each token reads some.
+        # A table may also be a sequence of tokens, of which each token reads some.
         if self._has_junk(tokens) or self._has_junk(table):
             return False
         own = isinstance(made[-1], int) and shape[:2] == tuple(self._mask.sizes)
@@ -169,7 +169,7 @@ class _Attempt:
         self._seeds.add(name)
 
     def _picks_tokens(self, node: onnx.NodeProto) -> bool:
-        """Whether a condition of no relation to the mask picks single numbers of some tokens."""
+        """Whether a condition independent of the mask selects single numbers of some tokens."""
         condition, *rest = (self._tracked.get(name) for name in node.input)
         junk = [each for each in rest if each is not None and each.junk]
         if condition is not None or len(junk) != 1 or junk[0].lead is None:
@@ -180,7 +180,7 @@ class _Attempt:
         return alone and same and junk[0].lead[0] == "bt" and len(junk[0].axes) == len(shape or ())
 
     def _read(self, node: onnx.NodeProto) -> bool:
-        """Note a node that picks tokens by what does not depend on junk; False for all others."""
+        """Record a node that selects tokens independently of junk; False for all others."""
         junk = [name for name in node.input if self._has_junk(name)]
         if len(junk) != 1 or self._tracked[junk[0]].junk != {TOKEN}:
             return False
@@ -199,7 +199,7 @@ class _Attempt:
         return True
 
     def _picked_axes(self, node: onnx.NodeProto, rank: int) -> list[int]:
-        """The axes along which a node takes a part; empty of an operator that takes none."""
+        """The axes along which a node selects a part; empty for other operators."""
         if node.op_type == "Gather":
             return [attribute(node, "axis", 0) % rank]
         if node.op_type == "Slice" and len(node.input) > 3:
@@ -221,7 +221,7 @@ class _Attempt:
     def _note_masks(
         self, place: int, node: onnx.NodeProto, made: list[Tracked | None], seeds: frozenset[str]
     ) -> None:
-        """Have rows of weights looked for that belong to scores without any key.
+        """Record masks whose rows without any key have to be found.
 
         That is where weights are used, unless a Where has put zeros in such rows.
         """

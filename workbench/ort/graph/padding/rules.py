@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from workbench.ort.graph.graph_editor import attribute
+from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.padding.elementwise import elementwise
 from workbench.ort.graph.padding.layout import (
     BATCH,
@@ -63,7 +63,7 @@ def _transpose(step: PaddingStep) -> list[Tracked | None]:
 
 
 def _along_own_axes(first: int | None = None) -> Callable[[PaddingStep], list[Tracked | None]]:
-    """A rule: what the node mixes lies along one axis, or that and those after it."""
+    """A rule: the node mixes values along one axis, or along that and those after it."""
 
     def rule(step: PaddingStep) -> list[Tracked | None]:
         step.only_data()
@@ -87,10 +87,10 @@ def _softmax(step: PaddingStep) -> list[Tracked | None]:
     if data.constants.get(factor, 0.0) > LOW or data.axes[axis] != (factor,):
         raise MixedError
     if data.masked_by is not None and axis != len(data.axes) - 1:
-        # Rows without any key are looked for along the last axis.
+        # Rows without any key are searched along the last axis.
         raise MixedError
     # The exponential of what is so much less than the largest is 0. In a row whose keys are all
-    # masked it is not: such a row shows junk, and no token that is kept may have one.
+    # masked it is not: such a row has junk, and no kept token may have one.
     rows = special(data.axes[axis - 1]) if data.masked_by is not None else ()
     return [data._replace(junk=(data.junk - {factor}) | set(rows), constants={factor: 0.0})]
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class MixedError(Exception):
-    """A node mixes the tokens of a sequence, or what it does with them is not known."""
+    """A node mixes the tokens of a sequence, or its effect on them is not known."""
 
 
 class PaddingStep:
-    """One node, with what is known of its inputs."""
+    """One node, with the known properties of its inputs."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class PaddingStep:
 
     @property
     def data(self) -> Tracked:
-        """The first input, which the node works on."""
+        """The first input."""
         if self.inputs[0] is None:
             raise MixedError
         return self.inputs[0]
@@ -43,7 +43,7 @@ class PaddingStep:
         return found
 
     def only_data(self) -> None:
-        """No other input may have junk."""
+        """Check that no other input has junk."""
         if any(each is not None and each.junk for each in self.inputs[1:]):
             raise MixedError
 

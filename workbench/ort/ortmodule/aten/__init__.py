@@ -1,9 +1,9 @@
-"""PyTorch's CPU kernels in the graphs that ONNX Runtime runs, where they are the faster ones.
+"""PyTorch's CPU kernels in the graphs that ONNX Runtime runs, where they are faster.
 
-    attention, linear, ... ── what a whole layer looks like ──▶ fusion ──▶ a forward pass
-    products ── whose matrix products are faster here ──▶ fusion
-    libraries ── whose kernels run a family of operators ──▶ fusion, replacement
-    choices ── what is replaced, by what, measured how ──┐
+    attention, linear, ... ── patterns of whole layers ──▶ fusion ──▶ a forward pass
+    products ── library with the faster matrix products ──▶ fusion
+    libraries ── library of each family of operators ──▶ fusion, replacement
+    choices ── operators, replacements, timings ─────────┐
     executor ── the compiled library, if it was built ───┼──▶ replacement ──▶ a gradient graph
     convolution, pooling, activations, ... ── how ───────┘
 

@@ -1,17 +1,18 @@
-"""Gradients of activations, and GELU, whose ONNX Runtime kernels go element by element."""
+"""Gradients of activations, and GELU, whose ONNX Runtime kernels are not vectorized."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.onnx_io.nodes import attribute
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten.kernel_call import kernel_call
 
 if TYPE_CHECKING:
     import onnx
 
 LEAST_ELEMENTS = 8_192
-"""Of each sample, below which PyTorch's GELU takes longer to begin than it saves."""
+"""Elements of a sample below which the overhead of PyTorch's GELU exceeds its gain."""
 
 
 def relu_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
@@ -25,7 +26,7 @@ def relu_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodePro
 
 
 def gelu(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
-    """Gelu, the exact one: X -> Y."""
+    """Exact Gelu: X -> Y."""
     [x] = node.input
     if attribute(node, "approximate", b"none") != b"none" or not graph.is_float(x):
         return None
@@ -35,7 +36,7 @@ def gelu(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | Non
 
 
 def gelu_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
-    """GeluGrad, of the exact one: dY, X -> dX."""
+    """GeluGrad of the exact Gelu: dY, X -> dX."""
     dy, x = node.input
     if not graph.is_float(dy, x) or graph.elements(x) < LEAST_ELEMENTS:
         return None
@@ -43,7 +44,7 @@ def gelu_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodePro
 
 
 def fast_gelu_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
-    """FastGeluGrad, of the approximation by tanh: dY, X -> dX."""
+    """FastGeluGrad, of the tanh approximation: dY, X -> dX."""
     if len(node.input) != 2 or not graph.is_float(*node.input):
         return None
     inputs = [*node.input, graph.text("tanh")]

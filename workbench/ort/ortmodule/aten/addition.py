@@ -1,4 +1,4 @@
-"""Sums of large tensors, which PyTorch shares out among its threads."""
+"""Sums of large tensors, which PyTorch computes with several threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import onnx
 
 LEAST_ELEMENTS = 16_384
-"""Of each sample, below which PyTorch's kernel takes longer to begin than it saves."""
+"""Elements of a sample below which the overhead of PyTorch's kernel exceeds its gain."""
 
 
 def addition(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:

@@ -1,4 +1,4 @@
-"""Attention as one kernel, which never holds all of its weights."""
+"""Attention as one kernel, which never stores all attention weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from onnx import helper
 
-from workbench.ort.graph.graph_editor import attribute
+from workbench.onnx_io.nodes import attribute
 from workbench.ort.ortmodule.aten.fusion_graph import FusionGraph
 from workbench.ort.ortmodule.aten.kernel_call import DOMAIN
 from workbench.trainable.custom_gradient import BackwardGraph
@@ -41,11 +41,11 @@ class _Scores(NamedTuple):
 
 
 class _Weights(NamedTuple):
-    """The Softmax of masked scores, with zeros where nothing is to be seen."""
+    """The Softmax of masked scores, with zeros in rows whose keys are all masked."""
 
     value: str
     seen: str
-    """A value that is true where none of these zeros are; empty: what is no number became zero."""
+    """A value that is false at these zeros; empty: NaN was replaced by zero."""
     nodes: Sequence[onnx.NodeProto]
 
 
@@ -57,14 +57,14 @@ class _Mask(NamedTuple):
     seen: str = ""
     """A value that is false where `value` counts as minus infinity; empty: nowhere."""
     is_causal: bool = False
-    """No query looks at a key after it, which is all the mask says."""
+    """Whether the mask is exactly the causal mask."""
 
 
 def fuse_attention(softmax: onnx.NodeProto, graph: FusionGraph) -> bool:
-    """Make what is around a Softmax one kernel, if it is attention without dropout.
+    """Replace the nodes around a Softmax by one kernel, if they are attention without dropout.
 
     That is: MatMul of queries and transposed keys, scaled before or after, a mask added to it, the
-    Softmax, zeros where nothing is to be seen, MatMul with the values.
+    Softmax, zeros in rows without keys, MatMul with the values.
     """
     if len(graph.shape(softmax.output[0]) or ()) != 4:
         return False
@@ -107,7 +107,7 @@ def _scores(name: str, graph: FusionGraph) -> _Scores | None:
 
 
 def _unscaled(name: str, graph: FusionGraph) -> tuple[str, float, list[onnx.NodeProto]]:
-    """A value without the number that it is multiplied with, that number, and the node."""
+    """The value before a multiplication with a constant, the constant, and the node."""
     node = graph.alone(name, "Mul", "Div")
     if node is not None:
         for side in (1, 0) if node.op_type == "Mul" else (1,):
@@ -129,7 +129,7 @@ def _through_transpose(name: str, axes: Sequence[int], graph: FusionGraph) -> _O
 
 
 def _into_transpose(name: str, graph: FusionGraph) -> _Operand:
-    """The result after the Transpose that alone reads it, and the order of its axes there."""
+    """The result after its only reader, a Transpose, and the order of its axes there."""
     between = []
     behind = name
     same = graph.reader(name, "Reshape")
@@ -156,7 +156,7 @@ def _guarded(name: str, graph: FusionGraph) -> _Weights:
 
 
 def _mask(added: str, seen: str, graph: FusionGraph) -> _Mask | None:
-    """None: it is not one that the kernel takes."""
+    """The mask; None: the kernel does not support it."""
     if not added:
         return None if seen else _Mask()
     shape = graph.shape(added)
@@ -188,7 +188,7 @@ def _is_causal(mask: np.ndarray[Any, Any]) -> bool:
 
 
 def _fits(operands: Sequence[_Operand], graph: FusionGraph) -> bool:
-    """Whether the kernel takes these: float32, batch and heads alike, one width."""
+    """Whether the kernel supports these: float32, equal batch and heads, one width."""
     if not graph.is_float(*(each.value for each in operands)):
         return False
     batches, heads, widths = set(), set(), set()
@@ -199,7 +199,7 @@ def _fits(operands: Sequence[_Operand], graph: FusionGraph) -> bool:
         batches.add(shape[each.axes[0]])
         heads.add(shape[each.axes[1]])
         widths.add(shape[each.axes[3]])
-    # A product stretches a batch of one to that of the other operand, which the kernel does not.
+    # A product broadcasts a batch of one to that of the other operand, which the kernel does not.
     alike = len(batches) == len(heads) == len(widths) == 1
     return alike and None not in heads | widths
 

@@ -1,4 +1,4 @@
-"""Which operators PyTorch's kernels run, and what was measured of them.
+"""The operators that PyTorch's kernels run, with their measurements.
 
 `python -m benchmarks aten-kernels` measures every row again and prints the table.
 """
@@ -34,14 +34,14 @@ class Choice(NamedTuple):
     """Replacement of an operator of ONNX Runtime by a kernel of PyTorch."""
 
     kernel: str
-    """The kernel, and under which conditions."""
+    """The kernel and its conditions."""
     ratio: float
     """Its time over that of ONNX Runtime's: median over the shapes of the benchmark, two threads
     each on a 2-core Xeon with AVX-512, torch 2.13, onnxruntime-training-cpu 1.19.2."""
     replace: Replace
     """Nodes that replace one; None where the conditions are not met."""
     family: str = ""
-    """Of `FAMILIES`, by which settings name it; empty: only `pytorch_kernels` says."""
+    """A name of `FAMILIES`, for settings; empty: only `pytorch_kernels` applies."""
     in_forward: bool = False
     """Whether it belongs to the forward pass."""
 
@@ -100,4 +100,4 @@ CHOICES: Mapping[str, Choice] = MappingProxyType(
         "GatherGrad": Choice("of our own", 0.02, gather_gradient, "embedding"),
     }
 )
-"""Operator -> what runs in its place."""
+"""Operator -> its replacement."""

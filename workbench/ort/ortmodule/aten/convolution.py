@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
+from workbench.onnx_io.nodes import attribute, output
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten.kernel_call import kernel_call
 from workbench.ort.ortmodule.aten.windows import windows_of
 
@@ -13,10 +14,10 @@ if TYPE_CHECKING:
     import onnx
 
 LEAST_WORK = 100_000
-"""Multiplications for each sample below which PyTorch takes longer to begin than it saves."""
+"""Multiplications of a sample below which the overhead of PyTorch's kernel exceeds its gain."""
 
 LEAST_CHANNELS = 4
-"""Below which oneDNN is slow to compute the gradient of the input."""
+"""Channels below which oneDNN computes the gradient of the input slowly."""
 
 
 class _ConvolutionCall(NamedTuple):
@@ -24,7 +25,7 @@ class _ConvolutionCall(NamedTuple):
     """Stride, padding, dilation, transposed, output padding, groups."""
     filters: int
     work: int
-    """Multiplications for each sample, as far as the sizes are known."""
+    """Multiplications of a sample, by the known sizes."""
     is_pointwise: bool
     channels: int
     """Of the input."""
@@ -41,7 +42,7 @@ def convolution(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto
 
 
 def convolution_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
-    """ConvGrad: dY, X, W -> dX, dW, dB, each of which may not be wanted."""
+    """ConvGrad: dY, X, W -> dX, dW, dB, each of which may be omitted."""
     dy, x, weight = node.input
     found = _convolution(node, graph, weight, dy)
     if found is None or found.is_pointwise or found.work < LEAST_WORK:

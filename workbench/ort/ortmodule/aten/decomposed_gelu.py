@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     import onnx
 
 _TOLERANCE = 1e-4
-"""How far its constants may be from those of the approximation, relatively."""
+"""Relative tolerance of its constants."""
 
 
 def fuse_decomposed_gelu(tanh: onnx.NodeProto, graph: FusionGraph) -> bool:
-    """Write 0.5 x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) around a Tanh as one FastGelu.
+    """Fuse 0.5 x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) around a Tanh into one FastGelu.
 
     Terms and factors may come in any order.
     """
@@ -69,6 +69,6 @@ def _has(node: onnx.NodeProto, number: float, graph: FusionGraph) -> bool:
 
 
 def _other(node: onnx.NodeProto, graph: FusionGraph) -> str:
-    """The input of a node of two that is no constant of one element."""
+    """The input of a binary node that is not a one-element constant."""
     one, other = node.input
     return str(one if graph.scalar(one) is None else other)

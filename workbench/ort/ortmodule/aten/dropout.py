@@ -1,4 +1,4 @@
-"""Dropout and DropoutGrad by a kernel that draws for many elements at a time."""
+"""Dropout and DropoutGrad by a vectorized kernel."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from workbench.ort.graph.graph_editor import GraphEditor, output
+from workbench.onnx_io.nodes import output
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten.kernel_call import kernel_call
 
 if TYPE_CHECKING:
     import onnx
 
 _BYTES = ".bytes"
-"""After the name of a mask: ONNX Runtime takes what comes by DLPack for bytes, not booleans."""
+"""Suffix of the name of a mask: by DLPack, ONNX Runtime receives booleans as bytes."""
 
 
 def dropout(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:

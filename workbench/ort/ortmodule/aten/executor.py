@@ -22,10 +22,10 @@ _IS_TENSOR, _EXECUTE, _VERSION, _KEEP_MEMORY = (
 def why_not_loaded() -> str:
     """Load the library and register it with ONNX Runtime, once in a process.
 
-    From then on the process keeps up to 1 GB of what it has freed, for the next step.
+    From then on the process keeps up to 1 GB of freed memory for the next step.
 
     Returns:
-        Empty where ONNX Runtime can call PyTorch's kernels now, else why not and what to do.
+        Empty if ONNX Runtime can call PyTorch's kernels, else why not and what to do.
     """
     extension = native_extension()
     if extension.problem:

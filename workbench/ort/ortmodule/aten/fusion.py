@@ -1,4 +1,4 @@
-"""Makes whole layers of a forward pass calls of PyTorch's kernels, before it is differentiated."""
+"""Replaces whole layers of a forward pass by PyTorch's kernels, before it is differentiated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.onnx_io.nodes import attribute
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten import attention, linear
 from workbench.ort.ortmodule.aten.decomposed_gelu import fuse_decomposed_gelu
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
@@ -30,32 +31,32 @@ _FUSIONS: Sequence[tuple[str, Fuse, str, str]] = (
     ("MatMul", linear.fuse_linear, "linear", "Linear"),
     ("Gemm", linear.fuse_linear, "linear", "Linear"),
 )
-"""An operator, what makes a layer of what is around a node of it, its family, and the layer's name
-where it is one kernel of PyTorch's; in the order in which they are tried."""
+"""Operator, function that fuses the nodes around it, family, and the layer's name if it is one
+kernel of PyTorch's; in the order in which they are tried."""
 
 
 class Fused(NamedTuple):
     """The result of fusing a forward pass."""
 
     gradients: tuple[NodeGradient, ...] = ()
-    """Of each node that was made and whose gradient ONNX Runtime lacks."""
+    """Gradients of new nodes that ONNX Runtime cannot differentiate."""
     layers: Mapping[str, int] = MappingProxyType({})
-    """Layer -> how many of it are a kernel of PyTorch's now."""
+    """Layer -> number of fused layers."""
 
 
 def fuse_layers(
     model: onnx.ModelProto, requires_grad: Collection[str], libraries: Libraries
 ) -> Fused:
-    """Fuse what is attention or a linear layer, in place; nothing without PyTorch's kernels.
+    """Fuse attention and linear layers, in place; nothing without PyTorch's kernels.
 
     Args:
         model: a forward pass whose parameters are inputs.
-        requires_grad: inputs whose gradients are wanted.
-        libraries: says of each family whether it is fused.
+        requires_grad: inputs that require a gradient.
+        libraries: library of each family.
     """
     import onnx
 
-    if not libraries.calls_any or why_not_loaded():
+    if not libraries.calls_families or why_not_loaded():
         return Fused()
     known = onnx.shape_inference.infer_shapes(model, data_prop=True).graph.value_info
     del model.graph.value_info[:]
@@ -74,14 +75,14 @@ def fuse_layers(
 
 
 def complete_gradients(graph: GraphEditor, nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
-    """Say of which type the gradients of fused layers are, and spare them what they need not.
+    """Declare the types of the gradients of fused layers, and remove their unneeded nodes.
 
     Args:
         graph: of both passes.
-        nodes: what its nodes become.
+        nodes: its nodes after the rewrites.
 
     Returns:
-        Those of `nodes` that still have a use.
+        Those of `nodes` that are still used.
     """
     needless: set[str] = set()
     for node in nodes:

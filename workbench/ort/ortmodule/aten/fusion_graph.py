@@ -1,4 +1,4 @@
-"""A forward pass whose layers become calls of PyTorch's kernels."""
+"""A forward pass whose layers are fused into calls of PyTorch's kernels."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 class FusionGraph(GraphEditor):
-    """A forward pass in which several nodes at a time become one, with a gradient of its own."""
+    """A forward pass in which groups of nodes are fused into one, with its own gradient."""
 
     def __init__(self, proto: onnx.GraphProto, requires_grad: Iterable[str]) -> None:
         """
         Args:
             proto: in topological order; its nodes are changed by `finish`.
-            requires_grad: inputs whose gradients are wanted.
+            requires_grad: inputs that require a gradient.
         """
         super().__init__(proto)
         self.gradients: list[NodeGradient] = []
-        """Of the nodes that were made and whose gradient ONNX Runtime lacks."""
+        """Gradients of new nodes that ONNX Runtime cannot differentiate."""
         self._requiring_grad = set(requires_grad)
         for node in self.nodes:
             if not self._requiring_grad.isdisjoint(node.input):
@@ -31,7 +31,7 @@ class FusionGraph(GraphEditor):
                 self._requiring_grad.update(filter(self.may_be_float, outputs))
 
     def requires_grad(self, name: str) -> bool:
-        """Whether the gradient of a value may be wanted."""
+        """Whether a value may require a gradient."""
         return name in self._requiring_grad
 
     def fuse(
@@ -45,10 +45,10 @@ class FusionGraph(GraphEditor):
         """Replace `nodes`, as `replace` does.
 
         Args:
-            nodes: nothing else reads what goes from one to the next.
-            made: what they become.
-            gradient: of the one among `made` whose name it says, unless ONNX Runtime has it.
-            at: the one of `nodes` in whose place they come; the last by default.
+            nodes: no other node reads the values between them.
+            made: their replacement.
+            gradient: that of the node of `made` that it names, unless ONNX Runtime has it.
+            at: the one of `nodes` at whose position they are inserted; the last by default.
         """
         self.replace(nodes, made, at=at)
         if gradient is not None:

@@ -25,8 +25,8 @@ def kernel_call(
 ) -> onnx.NodeProto:
     """A call of PyTorch's kernel in place of `node`.
 
-    An output without a name gets one: a kernel may give more than was requested, and ONNX
-    Runtime fails for a value that has no place.
+    An output without a name gets one: a kernel may return more than was requested, and ONNX
+    Runtime fails for a value without a name.
     """
     outputs = [
         name or f"{node.name}.{node.output[0]}.unused_{index}" for index, name in enumerate(outputs)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from onnx import helper
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.onnx_io.nodes import attribute
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten.fusion_graph import FusionGraph
 from workbench.ort.ortmodule.aten.kernel_call import DOMAIN
 from workbench.trainable.custom_gradient import BackwardGraph
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 FORWARD, BACKWARD = "workbench_kernels::linear", "workbench_kernels::linear_backward"
 
 _WANTED = 4
-"""The place, among what the gradient reads, of what is wanted of it."""
+"""Index, among the gradient's inputs, of the flags of requested results."""
 
 LEAST_MULTIPLICATIONS = 100_000
-"""For each sample, below which PyTorch's product takes longer to begin than it saves."""
+"""Multiplications of a sample below which the overhead of PyTorch's product exceeds its gain."""
 
 
 class _Linear(NamedTuple):
@@ -35,7 +36,7 @@ class _Linear(NamedTuple):
 
 
 def fuse_linear(node: onnx.NodeProto, graph: FusionGraph) -> bool:
-    """Make a MatMul or Gemm with a matrix, and the bias added to it, one kernel."""
+    """Fuse a MatMul or Gemm with a matrix, and the bias added to it, into one kernel."""
     found = _of_gemm(node, graph) if node.op_type == "Gemm" else _of_matmul(node, graph)
     if found is None:
         return False
@@ -80,7 +81,7 @@ def _of_matmul(node: onnx.NodeProto, graph: FusionGraph) -> _Linear | None:
 
 
 def _is_row(bias: str, result: str, graph: FusionGraph) -> bool:
-    """Whether it has a number for each column of the result, and no other axis."""
+    """Whether its only axis is that of the columns of the result."""
     shape, whole = graph.shape(bias), graph.shape(result)
     return bool(shape and whole and len(shape) == 1 and shape[0] == whole[-1] and shape[0] != 1)
 
@@ -100,10 +101,10 @@ def _fuse(found: _Linear, graph: FusionGraph) -> None:
 
 
 def take_any_shape(node: onnx.NodeProto, graph: GraphEditor) -> set[str]:
-    """Let the gradient of a linear layer read the result's as it comes, not reshaped.
+    """Let the gradient of a linear layer read that of the result without a Reshape.
 
     Returns:
-        The results of the Reshape and the Shape that have no use any more.
+        The results of the Reshape and the Shape that are no longer used.
     """
     reshape = graph.producers.get(node.input[0])
     if reshape is None or reshape.op_type != "Reshape" or graph.uses[reshape.output[0]] != 1:
@@ -117,6 +118,6 @@ def take_any_shape(node: onnx.NodeProto, graph: GraphEditor) -> set[str]:
 
 
 def leave_out_unread(node: onnx.NodeProto, graph: GraphEditor) -> None:
-    """Let the gradient of a linear layer leave out the results that nothing reads."""
+    """Omit the results of a linear layer's gradient that nothing reads."""
     wanted = [bool(graph.uses[name]) for name in node.output]
     node.input[_WANTED] = graph.booleans(wanted)

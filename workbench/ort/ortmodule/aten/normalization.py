@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
+from workbench.onnx_io.nodes import attribute, output
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten.kernel_call import kernel_call
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 LEAST_ELEMENTS = 4_096
-"""Of each sample, below which PyTorch's kernel takes longer to begin than it saves."""
+"""Elements of a sample below which the overhead of PyTorch's kernel exceeds its gain."""
 
 
 def layer_norm(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
@@ -43,6 +44,6 @@ def layer_norm_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.N
         return None
     wanted = [output(node, index) for index in range(3)]
     inputs = [dy, x, graph.integers([size or 0 for size in shape]), mean, deviation]
-    # It reads nothing of the bias.
+    # It does not read the bias.
     inputs += [scale, scale, graph.booleans([bool(name) for name in wanted])]
     return [kernel_call(graph, "aten::native_layer_norm_backward", inputs, node, wanted)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnx import helper
 
-from workbench.ort.graph.graph_editor import attribute
+from workbench.onnx_io.nodes import attribute
 from workbench.ort.ortmodule.aten.fusion_graph import FusionGraph
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ _PARTS = 3
 def fuse_unpacking(squeeze: onnx.NodeProto, graph: FusionGraph) -> bool:
     """Split the packed projection where its parts become an axis that is moved to the front.
 
-    (length, batch, 3 width) is seen as (length, batch, 3, width), turned to (3, length, batch,
-    width) and taken apart; a Split of the last axis gives the same.
+    (length, batch, 3 width) is reshaped to (length, batch, 3, width), transposed to (3, length,
+    batch, width) and split; a Split of the last axis is equivalent.
     """
     nodes = _turning(squeeze, graph)
     taken = graph.readers(squeeze.output[0])
@@ -35,9 +35,9 @@ def fuse_unpacking(squeeze: onnx.NodeProto, graph: FusionGraph) -> bool:
 
 
 def fuse_heads(last: onnx.NodeProto, graph: FusionGraph) -> bool:
-    """Let (length, batch, heads * width) become (batch, heads, length, width) by one Transpose.
+    """Convert (length, batch, heads * width) to (batch, heads, length, width) by one Transpose.
 
-    Batch and heads are one axis on the way, which is taken apart at the end.
+    In the original nodes batch and heads are one axis, which is split at the end.
     """
     turned = graph.alone(last.input[0], "Transpose")
     first = graph.alone(turned.input[0], "Reshape") if turned is not None else None
@@ -66,7 +66,7 @@ def fuse_heads(last: onnx.NodeProto, graph: FusionGraph) -> bool:
 
 
 def _turning(squeeze: onnx.NodeProto, graph: FusionGraph) -> list[onnx.NodeProto] | None:
-    """The nodes that make the parts the first axis; None: it is something else."""
+    """The nodes that move the parts to the first axis; None: another pattern."""
     turned = graph.alone(squeeze.input[0], "Transpose")
     if turned is None or attribute(turned, "perm", None) != [3, 1, 2, 0, 4]:
         return None
@@ -87,7 +87,7 @@ def _is_axis(node: onnx.NodeProto, axis: int, graph: FusionGraph) -> bool:
 
 
 def _index(node: onnx.NodeProto, graph: FusionGraph) -> int | None:
-    """The place along the first axis that a Gather takes."""
+    """The index along the first axis that a Gather selects."""
     if node.op_type != "Gather" or attribute(node, "axis", 0) != 0:
         return None
     found = graph.constant(node.input[1])

@@ -1,10 +1,11 @@
-"""MaxPoolGrad from the largest values themselves, which MaxPool then need not number."""
+"""MaxPoolGrad from the maxima themselves, without the indices of MaxPool."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.onnx_io.nodes import attribute
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten.kernel_call import kernel_call
 from workbench.ort.ortmodule.aten.windows import windows_of
 
@@ -13,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def max_pool_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
-    """MaxPoolGrad: dY, indices -> dX; the MaxPool gives no indices any more.
+    """MaxPoolGrad: dY, indices -> dX; the MaxPool no longer computes indices.
 
-    ONNX Runtime's MaxPool takes several times as long when it must number them.
+    ONNX Runtime's MaxPool takes several times as long with indices.
     """
     dy, indices = node.input
     forward = graph.producers.get(indices)

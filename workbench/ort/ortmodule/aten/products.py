@@ -1,4 +1,4 @@
-"""Whose kernels run the products of a graph: PyTorch's, or ONNX Runtime's.
+"""Chooses the library of a graph's matrix products: PyTorch or ONNX Runtime.
 
 Which library is faster depends on the processor, so a linear layer is timed by both, once.
 """
@@ -15,9 +15,11 @@ import numpy as np
 import torch
 
 from workbench.errors import EngineError
+from workbench.extensions.native_extension import DEVICE_KERNELS, native_extension
 from workbench.ort.graph.inference import InferenceSession
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
 from workbench.ort.ortmodule.deterministic import is_deterministic
+from workbench.settings.kernel_variants import MOST_CONVOLUTIONS
 from workbench.settings.ortmodule_options import ORTModuleOptions, PyTorchKernels
 from workbench.tuning_results.kept import this_environment
 from workbench.tuning_results.product_times import (
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     import onnx
 
 ROWS, INPUTS, OUTPUTS = 512, 256, 1024
-"""Of the layer: those of a small transformer."""
+"""Sizes of the layer: those of a small transformer."""
 
 ROUNDS = 15
 
@@ -43,7 +45,7 @@ _SPINNING = (
 
 
 class ProductChoice(NamedTuple):
-    """Which of PyTorch's kernels a graph uses."""
+    """The choice of PyTorch's kernels for a graph."""
 
     kernels: PyTorchKernels
     """Not "auto"."""
@@ -52,10 +54,10 @@ class ProductChoice(NamedTuple):
 
 
 def chosen_kernels(options: ORTModuleOptions, graph: onnx.GraphProto) -> ProductChoice:
-    """Which of PyTorch's kernels `graph`, a forward pass, uses by the option `pytorch_kernels`.
+    """The choice of PyTorch's kernels for `graph`, a forward pass, by the option `pytorch_kernels`.
 
     With "auto", the first graph with a matrix product on this machine takes half a second for a
-    measurement that is kept.
+    measurement that is saved.
     """
     if options.pytorch_kernels != "auto":
         return ProductChoice(options.pytorch_kernels)
@@ -63,9 +65,14 @@ def chosen_kernels(options: ORTModuleOptions, graph: onnx.GraphProto) -> Product
     times = _measured() if products and not why_not_loaded() else None
     if times is None or is_deterministic(options):
         return ProductChoice("all")
-    if times.prefers_onnxruntime and not _threads_sleep():
+    if not times.prefers_onnxruntime:
+        return ProductChoice("all", str(times))
+    if not _threads_sleep():
         return ProductChoice("all", f"{times}; {_SPINNING}")
-    return ProductChoice("no_linear" if times.prefers_onnxruntime else "all", str(times))
+    convolutions = sum(node.op_type == "Conv" for node in graph.node)
+    own = options.device_kernels and not native_extension(DEVICE_KERNELS).problem
+    without = own and convolutions <= MOST_CONVOLUTIONS
+    return ProductChoice("dropout" if without else "no_linear", str(times))
 
 
 def _threads_sleep() -> bool:

@@ -1,10 +1,10 @@
-"""Where the windows of a convolution or pooling lie, in PyTorch's terms."""
+"""Windows of a convolution or pooling, in PyTorch's terms."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.ort.graph.graph_editor import attribute
+from workbench.onnx_io.nodes import attribute
 
 if TYPE_CHECKING:
     import onnx
@@ -18,11 +18,11 @@ class Windows(NamedTuple):
     """Before the first element."""
     dilations: tuple[int, ...]
     is_even: bool
-    """Whether as much is padded behind the last element."""
+    """Whether the padding after the last element is equal."""
 
 
 def windows_of(node: onnx.NodeProto, axes: int) -> Windows | None:
-    """Those of `node`; None where its padding depends on the size of its input."""
+    """Windows of `node`; None if its padding depends on the size of its input."""
     if attribute(node, "auto_pad", b"NOTSET") not in (b"NOTSET", b"VALID"):
         return None
     pads = list(attribute(node, "pads", [0] * 2 * axes))

@@ -1,1 +1,1 @@
-"""From a module and one call to an ONNX graph of its forward pass."""
+"""Exports one call of a module to an ONNX graph of its forward pass."""

@@ -22,11 +22,11 @@ from workbench.export.effects.user_functions import (
 )
 
 _BOOKKEEPING = frozenset(vars(nn.Module())) - {"_modules"}
-"""Of a module; the registry of its submodules itself may be replaced."""
+"""Attributes of every module; the registry of its submodules may be replaced."""
 
 _ABSENT = object()
 _MOST = 10_000
-"""Containers that are watched."""
+"""Largest number of watched containers."""
 
 _version = attrgetter("_version")
 _contents = attrgetter("cell_contents")
@@ -34,16 +34,17 @@ _forward = attrgetter("forward")
 
 
 class Attributes:
-    """Returns whether something was changed from outside, such as the rate of a Dropout.
+    """Detects changes from outside, such as of the rate of a Dropout.
 
     Watched are the attributes of layers, and those of the user's modules that a forward pass names;
     the classes of the modules; variables of closures, classes and Python modules that it names; and
-    what lists, dicts and objects among them hold. Tensors are watched for changes that autograd
-    counts. What a forward pass itself writes is left out: it would be new at every call.
+    the contents of lists, dicts and objects among them. Tensors are watched for changes that
+    autograd counts. Values that a forward pass itself writes are excluded: they change at every
+    call.
     """
 
     def __init__(self, modules: Sequence[nn.Module]) -> None:
-        """Watch what there is.
+        """Start to watch the current values.
 
         Args:
             modules: a module and all in it.
@@ -88,7 +89,7 @@ class Attributes:
         self._settle()
 
     def unchanged(self) -> bool:
-        """Whether all is what it was; takes half a microsecond for a module."""
+        """Whether nothing has changed; takes half a microsecond for a module."""
         try:
             return (
                 all(starmap(le, self._views))

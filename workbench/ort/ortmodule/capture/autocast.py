@@ -1,4 +1,5 @@
-"""Calls under `torch.autocast`: exported under it, so that the graph casts where PyTorch does."""
+"""Calls under `torch.autocast`: exported under autocast, so that the graph casts where PyTorch
+does."""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ def result_dtypes(
         module: unchanged afterwards, as is the generator of random numbers.
         args: of a call.
         kwargs: of the call.
-        structure: that of what it returns.
-        dtype: what autocast casts to.
+        structure: that of its result.
+        dtype: the autocast dtype.
     """
     with (
         torch.no_grad(),
@@ -78,7 +79,7 @@ def refuse_what_pytorch_casts(model: onnx.ModelProto, functions: bool, dtype: to
     Args:
         model: exported under autocast.
         functions: whether custom autograd functions run between its segments.
-        dtype: what autocast casts to.
+        dtype: the autocast dtype.
 
     Raises:
         UntrainableError: names it.

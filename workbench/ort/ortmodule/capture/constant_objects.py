@@ -1,7 +1,7 @@
-"""Results that are not tensors: verified at other sizes, and copied for every call.
+"""Non-tensor results: verified at other sizes, and copied for every call.
 
-The results of an export are those of one trial call. A string that was made from a size holds the
-exporter's symbol for it, or the size of the trial. PyTorch therefore runs the module too, with
+The results of an export are those of one trial call. A string made from a size has the exporter's
+symbol for it, or the size of the trial. PyTorch therefore runs the module too, with
 the tensors of the call and with larger ones, and the recorded results are compared with those.
 """
 
@@ -25,8 +25,8 @@ from workbench.ort.ortmodule.capture.graph_values import held_by, holds_no_call_
 from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
 from workbench.ort.ortmodule.capture.structure import Constant, ConstantObject, Structure, rebuild
 
-_TOLD = (str, bytes, int, float, complex)
-"""Kinds of constants that can be made from a size."""
+_SIZE_DEPENDENT = (str, bytes, int, float, complex)
+"""Types of constants that can depend on a size."""
 
 _ABSENT = object()
 
@@ -41,38 +41,40 @@ def settled(
     tensors: Sequence[torch.Tensor],
     axes: Sequence[Mapping[int, str]],
 ) -> Structure:
-    """`structure`, that of what `module` returned while it was exported, fit to be given back.
+    """`structure` of the module's result in the export, prepared for being returned.
 
     Args:
         structure: of the results.
         module: unchanged afterwards, except for writes of its forward to its own objects.
         arguments: structure of the pair (args, kwargs) of the call.
         tensors: those of the call.
-        axes: for each tensor, the names of its axes of any size.
+        axes: for each tensor, the names of its dynamic axes.
 
     Raises:
         UntrainableError: an object or number among the results differs in another call, or
             cannot be copied; names it.
     """
-    if not _needs_report(structure):
+    if not _needs_comparison(structure):
         return structure
     for real in _results(module, arguments, tensors, axes):
-        structure = _held_against(structure, real, "")
+        structure = _verified_against(structure, real, "")
     return structure
 
 
-def _needs_report(structure: Structure) -> bool:
+def _needs_comparison(structure: Structure) -> bool:
     match structure:
         case ConstantObject():
             return True
         case Constant(_, value):
-            return isinstance(value, _TOLD)
+            return isinstance(value, _SIZE_DEPENDENT)
         case nested.Mapping(_, keys, items):
-            return any(isinstance(key, _TOLD) for key in keys) or any(map(_needs_report, items))
+            return any(isinstance(key, _SIZE_DEPENDENT) for key in keys) or any(
+                map(_needs_comparison, items)
+            )
         case nested.Sequence(_, items) | nested.Registered(_, _, items):
-            return any(map(_needs_report, items))
+            return any(map(_needs_comparison, items))
         case nested.Object(_, attributes, contents):
-            return any(_needs_report(part) for part in (*attributes.items, contents) if part)
+            return any(_needs_comparison(part) for part in (*attributes.items, contents) if part)
     return False
 
 
@@ -109,7 +111,7 @@ def _doubled(tensor: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
 
 @contextmanager
 def _as_before(module: nn.Module) -> Iterator[None]:
-    """Undo what a trial changes: attributes, buffers, and the generators of random numbers."""
+    """Context that undoes a trial's changes of attributes, buffers and random generators."""
     attributes = [(vars(each), dict(vars(each))) for each in module.modules()]
     python, numpy = random.getstate(), np.random.get_state()
     with torch.random.fork_rng(devices=[]), preserved_buffers(module.buffers()):
@@ -123,12 +125,12 @@ def _as_before(module: nn.Module) -> Iterator[None]:
             np.random.set_state(numpy)
 
 
-def _held_against(structure: Structure, real: Any, where: str) -> Structure:
-    """`structure` if `real` fits it, in which each kept object knows what it shares."""
+def _verified_against(structure: Structure, real: Any, where: str) -> Structure:
+    """`structure` if `real` fits it, with the shared objects of each kept object."""
     match structure:
         case Constant(kind, value):
             if type(real) is not kind or not _same(value, real):
-                raise _other(where, value)
+                raise _difference_error(where, value)
         case ConstantObject(value):
             shared = (*(structure.shared or ()), *_compared(value, real, where))
             made = ConstantObject(value, shared)
@@ -143,9 +145,9 @@ def _held_against(structure: Structure, real: Any, where: str) -> Structure:
             return made
         case nested.Mapping(kind, keys, items):
             if tuple(real) != keys:
-                raise _other(where, keys)
+                raise _difference_error(where, keys)
             pairs = zip(keys, items, strict=True)
-            parts = [_held_against(item, real[key], f"{where}[{key!r}]") for key, item in pairs]
+            parts = [_verified_against(item, real[key], f"{where}[{key!r}]") for key, item in pairs]
             return nested.Mapping(kind, keys, tuple(parts))
         case nested.Sequence(kind, items):
             return nested.Sequence(kind, _all_against(items, real, where))
@@ -155,18 +157,20 @@ def _held_against(structure: Structure, real: Any, where: str) -> Structure:
         case nested.Object(kind, attributes, contents):
             held = nested.attributes_of(real)
             parts = [
-                _held_against(item, held.get(key, _ABSENT), f"{where}.{key}")
+                _verified_against(item, held.get(key, _ABSENT), f"{where}.{key}")
                 for key, item in zip(attributes.keys, attributes.items, strict=True)
             ]
             own = attributes._replace(items=tuple(parts))
-            inner = None if contents is None else _held_against(contents, real, where)
+            inner = None if contents is None else _verified_against(contents, real, where)
             return nested.Object(kind, own, inner)  # type: ignore[arg-type]
     return structure
 
 
 def _all_against(items: Sequence[Any], real: Any, where: str) -> tuple[Any, ...]:
     pairs: Any = enumerate(zip_longest(items, real, fillvalue=_ABSENT))
-    return tuple(_held_against(item, each, f"{where}[{place}]") for place, (item, each) in pairs)
+    return tuple(
+        _verified_against(item, each, f"{where}[{place}]") for place, (item, each) in pairs
+    )
 
 
 def _compared(kept: Any, real: Any, where: str) -> list[Any]:
@@ -183,14 +187,14 @@ def _compared(kept: Any, real: Any, where: str) -> list[Any]:
         one, other, by_function = left.pop()
         if one is other or holds_no_call_values(one) or isinstance(one, torch.Tensor):
             if isinstance(one, (str, bytes, int, float)) and not _same(one, other):
-                raise _other(where, one)
+                raise _difference_error(where, one)
             shared.append(one)
             continue
         if (id(one), by_function) in seen:
             continue
         seen[id(one), by_function] = one
         if type(one) is not type(other):
-            raise _other(where, one)
+            raise _difference_error(where, one)
         # A function is not copied, so what a call has put into it must not change.
         changes = by_function and not isinstance(one, _FIXED)
         if isinstance(one, (CellType, GeneratorType)) or changes:
@@ -200,7 +204,7 @@ def _compared(kept: Any, real: Any, where: str) -> list[Any]:
                 "so its state would be shared between calls. Return its contents instead."
             )
         for each in (one, other):
-            # Until it is read, an object leads to its attributes without a dict between.
+            # Until it is read, an object refers to its attributes without a dict in between.
             getattr(each, "__dict__", None)
         inside = by_function or isinstance(one, FunctionType)
         if not isinstance(one, FunctionType):
@@ -230,7 +234,7 @@ def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other or (one != one and other != other))  # noqa: PLR0124 -- NaN
 
 
-def _other(where: str, value: Any) -> UntrainableError:
+def _difference_error(where: str, value: Any) -> UntrainableError:
     return UntrainableError(
         f"ORTModule cannot return the {nested.name_of(value)} {value!r:.80}, which the module "
         f"returns{nested.at(where)}: it depends on the sizes of the tensors, or differs between "

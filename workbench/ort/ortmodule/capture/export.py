@@ -1,4 +1,4 @@
-"""From a module and the arguments of one call to an ONNX graph of its forward pass."""
+"""Exports the forward pass of a module for the arguments of one call to an ONNX graph."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import onnx
 
 PREFIX = "module."
-"""Before the name of every parameter and buffer in the exported graph."""
+"""Prefix of the name of every parameter and buffer in the exported graph."""
 
 
 class ForwardGraph(NamedTuple):
@@ -36,17 +36,18 @@ class ForwardGraph(NamedTuple):
     inputs: tuple[str, ...]
     """One name for each tensor among the arguments."""
     structure: Structure
-    """That of what the module returned; its leaves are the graph's outputs in order."""
+    """Structure of the module's result; its leaves are the graph's outputs in order."""
     dtypes: tuple[torch.dtype, ...]
-    """Of the tensors that it returned; the graph may give others."""
+    """Dtypes of the tensors in the module's result; those of the graph may differ."""
     calls: tuple[FunctionCall, ...]
-    """Of custom autograd functions, by the numbers in their nodes; empty if there is no node."""
+    """Calls of custom autograd functions, by the numbers in their nodes; empty if there are
+    none."""
     ranges: Ranges = ANY_SIZE
-    """The sizes that it is right for."""
+    """The sizes that it is valid for."""
 
 
 class NoTensorsError(Exception):
-    """The module returned nothing that a graph could compute."""
+    """The module returned no tensor."""
 
 
 class ChangedArgumentsError(Exception):
@@ -54,7 +55,7 @@ class ChangedArgumentsError(Exception):
 
 
 class Flattened(nn.Module):
-    """A module that takes and returns flat tensors, around one that nests them."""
+    """Wraps a module with nested arguments and results as one of flat tensors."""
 
     def __init__(
         self,
@@ -69,13 +70,13 @@ class Flattened(nn.Module):
         self.read = tuple(read)
         self.module = module
         self.arguments = arguments
-        # The exporter undoes what forward sets on the module, so what it finds goes elsewhere.
+        # The exporter undoes changes of the module by forward, so results are stored elsewhere.
         self.report = report
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Run the module on its own kind of arguments; report the structure of its result.
 
-        The module's own hooks are left out: they run in Python, around the graph.
+        The module's own hooks are not exported: they run in Python, around the graph.
         """
         args, kwargs = rebuild(self.arguments, iter(tensors))
         found: list[torch.Tensor] = []
@@ -114,17 +115,17 @@ def export_forward(
         module: unchanged afterwards.
         arguments: structure of the pair (args, kwargs) of the call.
         tensors: those of the call, on the CPU.
-        axes: for each tensor, which of its axes have any size.
+        axes: for each tensor, its dynamic axes.
         after_forward: called when the module's forward pass was traced, before its traces in the
             module are undone.
         read: names of the results that training reads; empty: all, see `leave_out`.
-        autocast: what autocast casts to in the call; None: it is off.
+        autocast: autocast dtype of the call; None: it is off.
 
     Raises:
         NoTensorsError: it returns no tensor.
         ChangedArgumentsError: it changes an argument in place.
-        UntrainableError: torch cannot export it, or its result cannot be taken apart; the message
-            says why and what to do.
+        UntrainableError: torch cannot export it, or its result cannot be flattened; the message
+            has the reason and a remedy.
     """
     reports: list[_Found] = []
 
@@ -133,14 +134,14 @@ def export_forward(
         if after_forward is not None:
             after_forward()
 
-    # The exporter's errors name the class of what it was given.
+    # The exporter's errors name the class of the exported module.
     named = type(type(module).__name__, (Flattened,), {})
     flat: nn.Module = named(module, arguments, report, read, autocast)
     inputs = tuple(f"input_{index}" for index in range(len(tensors)))
     dynamic = [dict(each) for each in axes]
     functions = AutogradFunctions(opaque=True)
     model = _exported(flat, inputs, tensors, dynamic, functions, reports)
-    found = _look_at(reports)
+    found = _last_result(reports)
     if found is None:
         raise UntrainableError(
             f"ORTModule: torch exports {type(module).__name__} by its bytecode only, so its "
@@ -179,7 +180,7 @@ def _exported(
             training=True,
             axes=axes,
             functions=functions,
-            # Without an axis of any size, tracing could freeze values and nothing would show it.
+            # Without a dynamic axis, frozen values in a trace could not be detected.
             exporters=tuple(EXPORTERS) if any(axes) else (torch_exporter.NAME,),
             source_lines=True,
         )
@@ -188,18 +189,18 @@ def _exported(
             [each.replace(f"'{PREFIX}", "'") for each in error.changed]
         ) from None
     except ModelError as error:
-        _look_at(reports)
+        _last_result(reports)
         if isinstance(error, UntrainableError):
             raise
         raise UntrainableError(f"ORTModule: {error}") from error
 
 
-def _look_at(reports: Sequence[_Found]) -> tuple[Structure, tuple[torch.dtype, ...]] | None:
+def _last_result(reports: Sequence[_Found]) -> tuple[Structure, tuple[torch.dtype, ...]] | None:
     """The result of the last forward pass; None if there was none.
 
     Raises:
         NoTensorsError: it returned no tensor.
-        UntrainableError: its result could not be taken apart.
+        UntrainableError: its result could not be flattened.
     """
     for found in reversed(reports):
         if isinstance(found, UntrainableError):
@@ -212,10 +213,10 @@ def _look_at(reports: Sequence[_Found]) -> tuple[Structure, tuple[torch.dtype, .
 
 
 def _example(tensor: torch.Tensor, axes: Mapping[int, str]) -> torch.Tensor:
-    """A tensor to export with: a batch of one would be taken for a constant."""
+    """An example tensor for the export: a batch of one would become a constant."""
     made = tensor.detach()
     made = torch.cat([made, made]) if 0 in axes and len(made) == 1 else made
-    # Where gradients are turned off, the export looks for what they would flow to.
+    # Where gradients are turned off, the export looks for tensors that require one.
     return made.requires_grad_(tensor.requires_grad)
 
 

@@ -1,7 +1,7 @@
-"""Where a forward graph is cut so that its gradients come in pieces, one after another.
+"""Chooses cuts of a forward graph, so that its gradients are computed in pieces.
 
-DistributedDataParallel exchanges gradients in buckets, during the backward pass. A graph that gives
-all gradients at its end leaves it nothing to do meanwhile.
+DistributedDataParallel exchanges gradients in buckets, during the backward pass. With a graph that
+returns all gradients at its end, the exchange cannot overlap.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ if TYPE_CHECKING:
     import onnx
 
 MOST_PIECES = 16
-"""Each costs a few calls between Python and ONNX Runtime in every step."""
+"""Largest number of pieces; each costs a few calls between Python and ONNX Runtime per step."""
 
 _FLOATS = (1, 10, 11, 16)
-"""ONNX's numbers of the types that have a gradient."""
+"""ONNX's type numbers of floating-point types."""
 
 
 class _Place(NamedTuple):
-    """Before which node a graph may be cut."""
+    """A possible cut, before a node."""
 
     node: int
     bytes_after: int
-    """Of the trained parameters that only nodes behind it read."""
+    """Bytes of the trained parameters that only later nodes read."""
     width: int
-    """How many values with a gradient go across."""
+    """Number of values with a gradient that cross the cut."""
 
 
 def piece_cuts(
     model: onnx.ModelProto, requires_grad: Collection[str], bucket_bytes: int
 ) -> tuple[int, ...]:
-    """Places of the nodes before which `model` is cut, in order; empty where it does not pay.
+    """Places of the nodes before which `model` is cut, in order; empty if there is no gain.
 
     The backward pass runs from the last piece to the first, and each ends with the gradients of its
     parameters, at least a bucket of them. A cut lies before the first node of a layer with
-    parameters, where few values go across, as between the blocks of a network.
+    parameters, where few values cross, as between the blocks of a network.
 
     Args:
         model: a forward pass whose parameters and buffers are initializers.
@@ -82,7 +82,7 @@ def piece_cuts(
 def _places(
     graph: onnx.GraphProto, sizes: dict[str, int], requires_grad: Collection[str]
 ) -> list[_Place]:
-    """Where `graph` may be cut, from its end to its begin."""
+    """Possible cuts of `graph`, from its end to its beginning."""
     parameters = _parameters_read(graph, sizes)
     types = {
         value.name: value.type.tensor_type.elem_type
@@ -110,8 +110,8 @@ def _places(
 
 
 def _parameters_read(graph: onnx.GraphProto, sizes: dict[str, int]) -> list[set[str] | None]:
-    """For each node, the trained parameters that it reads, also through nodes that read nothing but
-    parameters and constants; None for those nodes, which move to where they are needed."""
+    """For each node, the trained parameters that it reads, also through nodes that read only
+    parameters and constants; None for those nodes, which are moved to their readers."""
     free: dict[str, set[str]] = {
         tensor.name: {tensor.name} & sizes.keys() for tensor in graph.initializer
     }
@@ -133,8 +133,8 @@ def _widths(
     types: dict[str, int],
     requires_grad: Collection[str],
 ) -> list[int | None]:
-    """Before each node, how many values with a gradient are alive; None where the type of one, or
-    of another value that would go across, is not known."""
+    """Before each node, the number of live values with a gradient; None if the type of one, or of
+    another value that would cross, is not known."""
     end = len(graph.node)
     last = {name: place for place, node in enumerate(graph.node) for name in read_by(node)}
     last.update((value.name, end) for value in graph.output)

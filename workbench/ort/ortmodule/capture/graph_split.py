@@ -1,4 +1,4 @@
-"""A forward graph in segments: what lies between its calls of custom autograd functions, or cuts.
+"""Splits a forward graph into segments between calls of custom autograd functions, or cuts.
 
 The level of a node is the number of calls on the longest way to it from the inputs, or that of the
 cuts before it. A segment has the nodes of one level; the calls of that level come after it and
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Segment(NamedTuple):
-    """Nodes of one level, as a graph of its own."""
+    """Nodes of one level, as a separate graph."""
 
     model: onnx.ModelProto
     inputs: tuple[str, ...]
@@ -52,15 +52,15 @@ def has_calls(model: onnx.ModelProto) -> bool:
 def split(model: onnx.ModelProto, cuts: Sequence[int] = ()) -> list[Level]:
     """The levels of `model`, in the order in which they run.
 
-    Values keep their names. Every value is computed once. What depends on parameters and constants
-    alone is computed where it is first needed, so that it need not be handed on.
+    Values keep their names. Every value is computed once. Values that depend on parameters and
+    constants alone are computed where they are first needed, so that they need not be passed on.
 
     Args:
         model: a forward pass whose parameters and buffers are initializers.
         cuts: places of nodes before which a segment ends, in their order.
 
     Raises:
-        UntrainableError: the type of a value that one segment hands to another is not known.
+        UntrainableError: the type of a value passed between segments is not known.
     """
     import onnx
 
@@ -93,7 +93,7 @@ def split(model: onnx.ModelProto, cuts: Sequence[int] = ()) -> list[Level]:
 
 
 _CALLER = -1
-"""In place of a level: which caller requested the results."""
+"""Level of the caller, for requested results."""
 
 
 def _levels(graph: onnx.GraphProto, held: Collection[str], cuts: Sequence[int]) -> list[int]:
@@ -124,7 +124,7 @@ def _levels(graph: onnx.GraphProto, held: Collection[str], cuts: Sequence[int]) 
 
 
 def _move_updates_behind_readers(graph: onnx.GraphProto, levels: list[int]) -> None:
-    """Let a buffer get its new value only after all that read the old one."""
+    """Move updates of a buffer after all readers of its old value."""
     last: dict[str, int] = defaultdict(int)
     for node, level in zip(graph.node, levels, strict=True):
         for name in read_by(node):
@@ -206,5 +206,5 @@ def _number(node: onnx.NodeProto) -> int:
 
 
 def _updated(node: onnx.NodeProto) -> str:
-    """The buffer whose new value the node gives; empty for every other node."""
+    """The buffer that the node updates; empty for every other node."""
     return next((each.value for each in node.metadata_props if each.key == UPDATES), "")

@@ -1,4 +1,4 @@
-"""Whether an object that a module returns holds anything that the graph computes."""
+"""Detects values of the graph in an object that a module returns."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from torch._subclasses.fake_tensor import is_fake
 _SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 _STATIC_TYPES = (type, ModuleType, CodeType, nn.Module, str, bytes, int, float)
-"""Types whose objects hold no value of a call, or only what the module itself keeps."""
+"""Types whose objects hold no value of a call, or only state of the module."""
 
 _MAX_OBJECTS = 100_000
-"""How many objects a search visits at most."""
+"""Largest number of objects that a search visits."""
 
 
 def holds_graph_values(value: Any) -> bool:
-    """Whether `value` holds a tensor or size of the graph that is being exported, however deep.
+    """Whether `value` holds a tensor or size of the graph that is being exported, at any depth.
 
-    Follows attributes, slots, items, closures and whatever else Python's garbage collector would.
-    An object that leads to more than that many others counts as one that does.
+    Follows attributes, slots, items, closures and everything that Python's garbage collector
+    follows. An object that refers to more objects than the limit counts as one that does.
     """
     tracing = torch._C._get_tracing_state() is not None
     visited: dict[int, Any] = {id(value): value}
@@ -49,7 +49,7 @@ def holds_graph_values(value: Any) -> bool:
 
 
 def holds_no_call_values(value: Any) -> bool:
-    """Whether `value` holds nothing of a call, or only what the module itself keeps."""
+    """Whether `value` holds nothing of a call, or only state of the module."""
     return isinstance(value, _STATIC_TYPES)
 
 

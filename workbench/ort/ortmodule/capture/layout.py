@@ -30,30 +30,30 @@ Slot = tuple[dict[str, Any], str]
 class Layout:
     """The submodules, parameters and buffers that a module has, by name.
 
-    Whether that is still so shows in the registries, without a walk through the module.
+    Changes are detected in the registries, without a traversal of the module.
     """
 
     def __init__(self, module: nn.Module) -> None:
         self._names: dict[str, nn.Module] = dict(module.named_modules(remove_duplicate=False))
         self.modules = list(dict.fromkeys(self._names.values()))
-        """The module and all in it."""
+        """The module and all its submodules."""
         self.children = [
             (each._modules, dict(each._modules)) for each in self.modules if each._modules
         ]
-        """Each registry of submodules that is not empty, with what it held."""
+        """Each registry of submodules that is not empty, with its contents."""
         self.attributes = Attributes(self.modules)
         self.registries: list[dict[str, Any]] = [each._parameters for each in self.modules]
         self.registries += [each._buffers for each in self.modules]
         """Every registry of parameters or buffers."""
         self.count = sum(map(len, self.registries))
-        """How many parameters and buffers they held."""
+        """Number of parameters and buffers in them."""
         self.hooks: list[dict[int, Any]] = [
             getattr(each, name)
             for each in self.modules[1:]
             for name in (*_FORWARD_HOOKS, *_BACKWARD_HOOKS)
         ]
         self.hooks += _GLOBAL_HOOKS
-        """Every registry of hooks but the module's own, which run around the graph."""
+        """Every registry of hooks except the module's own, which run around the graph."""
         self.parameters = {name: self._slot(name) for name, _ in module.named_parameters()}
         """Slot of each parameter; a tied one has the first of its names."""
         self.buffers = {name: self._slot(name) for name, _ in module.named_buffers()}
@@ -61,16 +61,16 @@ class Layout:
         names = [name for name, _ in module.named_parameters(remove_duplicate=False)]
         names += [name for name, _ in module.named_buffers(remove_duplicate=False)]
         self.slots = [self._slot(name) for name in names]
-        """Those of the parameters, then those of the buffers, further names of tied ones too."""
+        """Slots of the parameters, then of the buffers, including further names of tied ones."""
         self._tied = self._ties()
 
         self.releases_memory = False
         """Whether parameters may lose their memory between the forward and the backward pass."""
 
     def is_current(self) -> bool:
-        """Whether no submodule was replaced and no parameter or buffer added or taken away.
+        """Whether no submodule was replaced and no parameter or buffer added or removed.
 
-        And none was tied to another or is no more, and no attribute was given another value.
+        Also whether no ties between them and no attributes have changed.
         """
         return (
             all(now == before for now, before in self.children)
@@ -81,7 +81,7 @@ class Layout:
         )
 
     def lost_hook(self) -> str | None:
-        """Where a hook is that a graph would lose, or None."""
+        """Description of a hook that a graph would lose, or None."""
         if not any(map(len, self.hooks)):
             return None
         if any(map(len, _GLOBAL_HOOKS)):
@@ -105,7 +105,7 @@ class Layout:
         return tuple([owner[name].requires_grad for owner, name in self.parameters.values()])
 
     def gradient_bytes(self) -> int:
-        """Of the gradients of all parameters that require one."""
+        """Bytes of the gradients of all parameters that require one."""
         tensors = [owner[name] for owner, name in self.parameters.values()]
         return sum(each.nbytes for each in tensors if each.requires_grad)
 

@@ -1,7 +1,7 @@
 """Computes in a wider type where ONNX Runtime has no CPU kernel for a narrow one.
 
-Each such node gets a Cast before and after it, so that its result is rounded, or wraps around, as
-PyTorch's is. ONNX Runtime itself does so for some kernels that lack half precision, but the
+Each such node gets a Cast before and after it, so that its result is rounded or wraps around as
+in PyTorch. ONNX Runtime itself does so for some kernels that lack half precision, but the
 gradients of several operators fail on it, or are wrong.
 """
 
@@ -33,19 +33,19 @@ _TYPE_AGNOSTIC = frozenset({
     "Cast", "Constant", "ConstantOfShape", "Identity", "Reshape", "Shape", "Squeeze", "Transpose",
     "Unsqueeze",
 })  # fmt: skip
-"""Operators that compute nothing; their kernels take every type."""
+"""Operators without arithmetic; their kernels support every type."""
 
 _INTEGER_OPERATORS = frozenset({
     "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "DequantizeLinear",
     "QuantizeLinear",
 })  # fmt: skip
-"""Operators whose kernels take integers of every width."""
+"""Operators whose kernels support integers of every width."""
 
 _WITHOUT_BOOL = frozenset({
     "Add", "ArgMax", "ArgMin", "CumSum", "Max", "Min", "Mul", "Pow", "ReduceMax", "ReduceMin",
     "ReduceProd", "ReduceSum", "Sub", "TopK", "Where",
 })  # fmt: skip
-"""Operators that take no bools in ONNX, or in ONNX Runtime, where PyTorch's do."""
+"""Operators that do not support bool in ONNX or ONNX Runtime, but do in PyTorch."""
 
 _BUFFERS = frozenset({3, 4})
 """Places of the running statistics among the inputs of a BatchNormalization that updates them: it
@@ -53,10 +53,10 @@ is found by these buffers, and its training form computes with them in float32."
 
 
 def widen(model: onnx.ModelProto) -> bool:
-    """Let each node of `model` that computes in a narrow type compute in a wider one, in place.
+    """Make each node of `model` that computes in a narrow type compute in a wider one, in place.
 
     Returns:
-        Whether that is so of a module in half precision: to move its Casts would undo it.
+        Whether the module is in half precision: moving its Casts would undo the change.
     """
     graph = model.graph
     types = value_types(model)
@@ -93,7 +93,7 @@ def _values(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
 
 
 def _kept_places(node: onnx.NodeProto, initializers: Collection[str]) -> frozenset[int]:
-    """Places of the inputs of `node` that stay as they are."""
+    """Places of the inputs of `node` that are not cast."""
     if node.op_type == "Where":
         return frozenset({0})
     if node.op_type != "BatchNormalization" or node.input[3] not in initializers:
@@ -150,13 +150,13 @@ def _is_narrow(node: onnx.NodeProto, kind: int) -> bool:
 
 
 def _wider(node: onnx.NodeProto, kind: int) -> int:
-    # The kernel of Trilu takes no int32.
+    # The kernel of Trilu does not support int32.
     wide = _WIDER[kind]
     return TensorProto.INT64 if (node.op_type, wide) == ("Trilu", TensorProto.INT32) else wide
 
 
 def _cast(node: onnx.NodeProto, source: str, target: str, kind: int) -> onnx.NodeProto:
     made = onnx.helper.make_node("Cast", [source], [target], name=f"{target}.cast", to=kind)
-    # An error at it names the layer and line of the node that it was made for.
+    # Errors at it then name the layer and line of the original node.
     made.metadata_props.extend(node.metadata_props)
     return made

@@ -15,7 +15,7 @@ from workbench.ort.ortmodule.capture.structure_tensors import count_tensors
 
 
 class NotComputed:
-    """Stands in a result for a tensor that was not computed; any use of it is an error."""
+    """Placeholder in a result for a tensor that was not computed; any use of it is an error."""
 
     def __init__(self, name: str, read: Sequence[str]) -> None:
         self._name = name
@@ -33,7 +33,7 @@ class NotComputed:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
-            # What copying, pickling and checks of its kind look for.
+            # Looked up by copying, pickling and type checks.
             raise AttributeError(name)
         self._refuse()
 

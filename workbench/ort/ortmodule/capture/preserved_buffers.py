@@ -10,7 +10,7 @@ import torch
 
 @contextmanager
 def preserved_buffers(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
-    """Give the tensors their values back afterwards."""
+    """Context that restores the values of the tensors at its end."""
     before = [(tensor, tensor.detach().clone()) for tensor in tensors]
     try:
         yield

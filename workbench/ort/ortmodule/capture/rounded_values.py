@@ -1,9 +1,10 @@
 """Computes half precision in float32, rounded after each operator.
 
 ONNX Runtime has next to no CPU kernels for bfloat16, but Cast. So every value stays float32, and a
-pair of Casts, there and back, rounds what PyTorch would give in half precision. A product is then
-one of bfloat16 numbers, summed in float32 and rounded once, as PyTorch's kernels compute it. The
-gradient of such a pair is the same pair: gradients are rounded where PyTorch rounds them.
+pair of Casts, there and back, rounds it to the value that PyTorch would compute in half precision.
+A product is then one of bfloat16 numbers, summed in float32 and rounded once, as PyTorch's kernels
+compute it. The gradient of such a pair is the same pair: gradients are rounded where PyTorch rounds
+them.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ _EXACT = frozenset({
     "MaxPool", "Neg", "Relu", "Reshape", "Slice", "Split", "Squeeze", "Tile", "Transpose",
     "Unsqueeze", "Where",
 })  # fmt: skip
-"""Operators whose results are among the values that they are given, or their negatives."""
+"""Operators whose results are among their input values, or their negatives."""
 
 _HALVES = frozenset({TensorProto.BFLOAT16, TensorProto.FLOAT16})
 _FLOATS = _HALVES | {TensorProto.FLOAT}
 
 
 def compute_in_float32(model: onnx.ModelProto) -> bool:
-    """Let `model` compute in float32 what it has in half precision, in place, interface included.
+    """Make `model` compute in float32 instead of half precision, in place, interface included.
 
     Returns:
-        Whether there was any: to move its Casts would undo the rounding.
+        Whether there was any: moving its Casts would undo the rounding.
     """
     graph = model.graph
     types = value_types(model)
@@ -50,7 +51,7 @@ def compute_in_float32(model: onnx.ModelProto) -> bool:
 
 
 def _rounded(node: onnx.NodeProto, types: Mapping[str, int]) -> Iterator[onnx.NodeProto]:
-    """The node, and behind it the Casts that round its results."""
+    """The node, followed by the Casts that round its results."""
     if node.op_type == "Cast":
         kinds = [types.get(name, 0) for name in (*node.input, *node.output)]
         halves = [kind for kind in kinds if kind in _HALVES]
@@ -77,7 +78,7 @@ def _round(node: onnx.NodeProto, source: str, target: str, kind: int) -> Iterato
     narrow = f"{target}.half"
     for before, after, to in ((source, narrow, kind), (narrow, target, TensorProto.FLOAT)):
         made = onnx.helper.make_node("Cast", [before], [after], name=f"{after}.cast", to=to)
-        # An error at it names the layer and line of the node that it was made for.
+        # Errors at it then name the layer and line of the original node.
         made.metadata_props.extend(node.metadata_props)
         yield made
 

@@ -1,4 +1,4 @@
-"""One export for several copies of a module, whose graphs differ in how they are built alone."""
+"""One export for several copies of a module, whose graphs differ only in build options."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     import onnx
 
 _exports: ContextVar[dict[Hashable, ForwardGraph] | None] = ContextVar("exports", default=None)
-"""By what they are of; None: every module is exported."""
+"""Exports by key; None: every module is exported."""
 
 
 @contextmanager
 def shared_exports() -> Iterator[None]:
-    """Export once what is called with the same kinds of arguments within this block.
+    """Context in which calls with the same kinds of arguments are exported once.
 
     All modules that are exported within it must be copies of one.
     """

@@ -1,4 +1,4 @@
-"""Which axes of the arguments of a module's calls have any size, as the calls so far show."""
+"""Determines the dynamic axes of a module's arguments from the calls so far."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from typing import NamedTuple
 from workbench.modules.dynamic_axes import BATCH
 
 Shapes = tuple[tuple[int, ...], ...]
-"""Of each tensor among the arguments."""
+"""Shape of each tensor among the arguments."""
 
 Axes = tuple[tuple[tuple[int, str], ...], ...]
-"""Of each tensor its dynamic axes, each with a name; axes of one name have one size."""
+"""Dynamic axes of each tensor, each with a name; axes with the same name have the same size."""
 
 
 Ranges = Mapping[str, tuple[int, int]]
-"""By the name of a dynamic axis, the least and the largest size that a graph is right for."""
+"""By the name of a dynamic axis, the smallest and the largest size that a graph is valid for."""
 
 ANY_SIZE: Ranges = MappingProxyType({})
 
 
 class Fit(NamedTuple):
-    """The calls that a graph takes, by the shapes of their tensors."""
+    """The calls that a graph can run, by the shapes of their tensors."""
 
     shapes: Shapes
-    """Those that it was built for."""
+    """Shapes that it was built for."""
     axes: Axes
     """Its dynamic axes."""
     ranges: Ranges = ANY_SIZE
-    """Of those that do not have any size."""
+    """Ranges of limited axes."""
 
     def takes(self, shapes: Shapes) -> bool:
         """Whether it runs a call with tensors of these shapes, whose ranks are as expected.
 
-        A single element is not taken for any number of them, for modules are apt to treat it
-        differently; a batch of one is, see `one_row`.
+        An axis of one element does not match a dynamic axis, as modules often treat it differently;
+        a batch of one does, see `one_row`.
         """
         if shapes == self.shapes:
             return True
@@ -87,7 +87,7 @@ class SeenSizes:
             differs or size != first
             for differs, size, first in zip(self._differ, sizes, self._first, strict=True)
         ]
-        # Numbers in place of ever longer histories.
+        # Numbers, in place of histories that grow.
         pairs = list(zip(self._kinds, sizes, strict=True))
         numbers = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
         self._kinds = [(numbers[pair],) for pair in pairs]
@@ -95,7 +95,7 @@ class SeenSizes:
     def candidates(self, shapes: Shapes) -> list[Axes]:
         """Choices of dynamic axes for a graph of a call with these shapes, the widest first.
 
-        The last has no dynamic axis at all: there are modules that fix even their batch.
+        The last has no dynamic axis: some modules fix even their batch.
         """
         places = list(zip(self._axes, self._kinds, strict=True))
         batch = next((kind for (_, axis), kind in places if axis == 0), None)

@@ -22,7 +22,7 @@ class Leaf(NamedTuple):
 
 
 class Number(NamedTuple):
-    """The place of a number that follows the sizes of the tensors; a tensor in the graph."""
+    """The place of a number that depends on the sizes of the tensors; a tensor in the graph."""
 
     kind: type
 
@@ -31,7 +31,7 @@ class Constant(NamedTuple):
     """A value that is part of the graph: None, a Python number or string, or a dtype and such."""
 
     kind: type
-    """Beside the value, for 1, 1.0 and True are equal but do not compute the same."""
+    """In addition to the value, as 1, 1.0 and True are equal but compute differently."""
     value: Any
 
 
@@ -44,7 +44,7 @@ class ConstantObject(NamedTuple):
 
 
 class OmittedResult(NamedTuple):
-    """The place of something that the graph does not compute."""
+    """The place of a result that the graph does not compute."""
 
     value: Any
     """Value that is returned in its place."""
@@ -66,12 +66,12 @@ class Mapping(NamedTuple):
 
 
 class Object(NamedTuple):
-    """A dataclass or another object that is what its attributes and items are."""
+    """A dataclass or another object defined by its attributes and items."""
 
     kind: type
     attributes: Mapping
     contents: Mapping | None
-    """Those of a subclass of dict."""
+    """Items of a subclass of dict."""
 
 
 class Registered(NamedTuple):
@@ -120,7 +120,7 @@ _CONSTANTS = (
 )
 
 _MADE_OF_ATTRIBUTES = ("torch.distributions.", "transformers.cache_utils.")
-"""Modules whose objects are what their attributes are."""
+"""Modules whose objects are defined by their attributes."""
 
 _REMEDY = (
     "Return its tensors, make its class a dataclass, or register it with "
@@ -133,13 +133,13 @@ def flatten(value: Any, tensors: list[torch.Tensor], *, results: bool = False) -
     """The structure of `value`, whose tensors are appended to `tensors` from left to right.
 
     Args:
-        value: what is nested.
-        tensors: takes its tensors.
-        results: it is what a module returned while it was exported. An object of any class is
-            then kept as it is if it holds nothing that the graph computes.
+        value: the nested value.
+        tensors: list to which its tensors are appended.
+        results: whether it is the result of a module in an export. An object of any class is
+            then kept if it holds nothing that the graph computes.
 
     Raises:
-        UntrainableError: something in `value` is none of the kinds above.
+        UntrainableError: a part of `value` is of no supported type.
     """
     return _Flattening(tensors, results).of(value, "")
 
@@ -250,7 +250,7 @@ def _object(structure: Object, tensors: Iterator[torch.Tensor]) -> Any:
     kind = structure.kind
     made: Any = kind.__new__(kind)  # type: ignore[call-overload]
     for name, value in rebuild(structure.attributes, tensors).items():
-        # Past a frozen dataclass and properties of its own.
+        # Bypasses frozen dataclasses and properties.
         object.__setattr__(made, name, value)
     if structure.contents is not None:
         put = (OrderedDict if isinstance(made, OrderedDict) else dict).__setitem__

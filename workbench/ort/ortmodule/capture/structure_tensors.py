@@ -25,7 +25,7 @@ from workbench.ort.ortmodule.capture.structure import (
 
 
 def count_tensors(structure: Structure) -> int:
-    """How many tensors a value of this structure holds."""
+    """Number of tensors in a value of this structure."""
     match structure:
         case Leaf() | Number():
             return 1

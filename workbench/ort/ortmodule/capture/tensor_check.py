@@ -1,4 +1,4 @@
-"""Tensors that ONNX Runtime cannot take, refused before anything is built."""
+"""Refuses tensors that ONNX Runtime does not support, before anything is built."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.ort.ortmodule.capture.layout import Layout
 
 
 def check_tensors(arguments: Sequence[torch.Tensor], layout: Layout) -> None:
-    """Look at the tensors of a call, and at the parameters and buffers of the module.
+    """Check the tensors of a call, and the parameters and buffers of the module.
 
     Raises:
         UntrainableError: one is not on the CPU, not a plain array of numbers in memory, or complex.

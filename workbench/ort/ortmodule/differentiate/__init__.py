@@ -1,1 +1,1 @@
-"""From the graph of a forward pass to one of both passes."""
+"""Converts the graph of a forward pass to one of both passes."""

@@ -1,14 +1,18 @@
-"""Which inputs of a gradient graph its backward pass reads."""
+"""Finds the inputs and results of a gradient graph that its backward pass reads."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
+from workbench.ort.graph.memory.kept_values import SHAPE_READERS, VIEWS
+
 
 def backward_reads(model: bytes, names: Collection[str]) -> frozenset[str]:
-    """Those of `names`, inputs of the serialized `model`, that the backward pass reads.
+    """Those of `names`, inputs or results of the serialized `model`, that the backward pass reads.
 
-    Its nodes run after the YieldOp or may do so: all but those that lead to it.
+    Also where it reads another view of their memory; not where it reads their shapes alone.
+
+    Its nodes are those that may run after the YieldOp: all except its ancestors.
     """
     import onnx
 
@@ -21,4 +25,9 @@ def backward_reads(model: bytes, names: Collection[str]) -> frozenset[str]:
         waiting += before - forward
         forward |= before
     later = [node for place, node in enumerate(nodes) if place not in forward]
-    return frozenset(names) & {name for node in later for name in node.input}
+    read = {name for node in later if node.op_type not in SHAPE_READERS for name in node.input}
+    # Views come after their sources.
+    for node in reversed(nodes):
+        if node.op_type in VIEWS and node.output[0] in read:
+            read.add(node.input[0])
+    return frozenset(names) & read

@@ -18,11 +18,11 @@ class BufferChanges(NamedTuple):
     updates: tuple[StateUpdate, ...]
     """One for each output of the graph that is the new value of a buffer, in their order."""
     normalizations: Counter[str]
-    """Running mean -> how many times the forward pass updates it."""
+    """Running mean -> number of updates by the forward pass."""
 
 
 def normalizations_of(model: onnx.ModelProto) -> Counter[str]:
-    """Running mean -> how many BatchNormalization nodes of `model` update it.
+    """Running mean -> number of BatchNormalization nodes of `model` that update it.
 
     `model` must not be rewritten yet: `make_trainable` replaces such nodes.
     """

@@ -1,4 +1,4 @@
-"""From the graph that ONNX Runtime's gradient builder gives to the one that is run."""
+"""Completes the graph of ONNX Runtime's gradient builder to the one that is run."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from workbench.ort.graph.gradient_overrides import HiddenNodes
+from workbench.ort.graph.kernels.device_kernels import device_kernel_counts
+from workbench.ort.graph.memory.recompute import recompute_in_backward
 from workbench.ort.graph.standard_gradients import write_standard_gradients
 from workbench.ort.ortmodule.aten import Kernels, Libraries, use_pytorch_kernels
+from workbench.ort.ortmodule.differentiate.own_kernels import OwnKernels, use_own_kernels
 from workbench.settings.ortmodule_options import ORTModuleOptions
 
 if TYPE_CHECKING:
@@ -22,18 +25,18 @@ def complete(
     results: Iterable[onnx.ValueInfoProto],
     updates: Iterable[str],
     options: ORTModuleOptions,
-) -> tuple[bytes, Kernels]:
-    """Complete a gradient graph, and choose whose kernels run it.
+) -> tuple[bytes, Kernels, OwnKernels]:
+    """Complete a gradient graph, and choose its kernels.
 
     Args:
-        model: serialized, as the gradient builder gives it.
+        model: serialized, as returned by the gradient builder.
         hidden: the nodes that were hidden from the builder.
         results: outputs of the module.
         updates: values of the forward pass that are the new values of buffers.
         options: how to build the graph.
 
     Returns:
-        The graph, serialized, and what was chosen for each operator.
+        The graph, serialized, the choice for each operator, and the workbench's kernels in it.
     """
     import onnx
 
@@ -42,25 +45,31 @@ def complete(
     _keep_results(proto.graph, results)
     _return_from_forward(proto.graph, updates)
     libraries = Libraries(options)
-    kernels = use_pytorch_kernels(proto, libraries, keep_forward=options.recomputes)
+    keep = options.recomputes
+    use_own_kernels(proto, libraries.own, keep_forward=keep)
+    kernels = use_pytorch_kernels(proto, libraries, keep_forward=keep)
+    own = use_own_kernels(proto, libraries.own | libraries.left_to_own, keep_forward=keep)
     write_standard_gradients(proto, but=libraries.own_gradients)
-    return proto.SerializeToString(), kernels
+    kernels = kernels.beside(own.nodes, proto.graph)
+    if own.nodes and not keep:
+        recompute_in_backward(proto)
+    return proto.SerializeToString(), kernels, own._replace(nodes=device_kernel_counts(proto))
 
 
 def _keep_results(graph: onnx.GraphProto, results: Iterable[onnx.ValueInfoProto]) -> None:
-    """Make `results` outputs of the graph, so that each keeps its memory to itself.
+    """Make `results` outputs of the graph, so that their memory is not reused.
 
-    The builder's graph has no more use for a result than the backward pass has, so its memory
-    would be given to other values while the caller still holds it.
+    In the builder's graph a result is only kept as long as the backward pass needs it, so its
+    memory would be reused while the caller still holds it.
     """
     present = {value.name for value in graph.output}
     graph.output.extend([value for value in results if value.name not in present])
 
 
 def _return_from_forward(graph: onnx.GraphProto, updates: Iterable[str]) -> None:
-    """Append `updates`, which have no gradient, to what the forward pass returns.
+    """Append `updates`, which have no gradient, to the outputs of the forward pass.
 
-    The forward pass returns what the YieldOp reads.
+    The outputs of the forward pass are the inputs of the YieldOp.
     """
     from onnx.helper import make_attribute
 

@@ -1,4 +1,4 @@
-"""Results of a module that no input, parameter or buffer leads to."""
+"""Results of a module that depend on no input, parameter or buffer."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def keep_constant_results(graph: onnx.GraphProto) -> list[NodeGradient]:
-    """Give each constant output of `graph` a node that stays while the gradient is built.
+    """Add a node to each constant output of `graph` that is kept while the gradient is built.
 
-    ONNX Runtime folds constants first, and then fails for an output that no node gives.
+    ONNX Runtime folds constants first, and then fails for an output that no node computes.
 
     Args:
         graph: its parameters and buffers are inputs. Changed in place; its outputs keep their

@@ -1,4 +1,4 @@
-"""The forward pass of a module, made ready for ONNX Runtime's gradient builder."""
+"""Prepares the forward pass of a module for ONNX Runtime's gradient builder."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class ForwardNames(NamedTuple):
     inputs: Sequence[str]
     """Arguments of the module."""
     parameters: Sequence[str]
-    """Trainable or not."""
+    """All parameters, trainable or not."""
     buffers: Collection[str]
     requires_grad: Collection[str]
-    """Of the inputs and parameters."""
+    """The inputs and parameters that require a gradient."""
 
 
 class TrainableForward(NamedTuple):
@@ -49,13 +49,13 @@ class TrainableForward(NamedTuple):
     fused: Fused
     padding: PaddingReport
     constants: Sequence[NodeGradient]
-    """Of the outputs that nothing leads to."""
+    """Gradients of the constant outputs."""
     options: tuple[OptionReport, ...]
     """The effects of the options that change it."""
 
     @property
     def gradients(self) -> list[NodeGradient]:
-        """Of the nodes whose gradient is not ONNX Runtime's."""
+        """Gradients of the nodes that ONNX Runtime does not differentiate."""
         own = (self.rewrites.gradients, self.fused.gradients, self.padding.gradients)
         return [*chain(*own), *self.constants]
 
@@ -71,7 +71,7 @@ def trainable_forward(
         options: how to build the graph.
 
     Raises:
-        UntrainableError: names each node that cannot be trained through, why, and what to do.
+        UntrainableError: lists each node that cannot be trained through, why, and a remedy.
     """
     losses = len(leave_out_ignored_labels(model)) if options.label_sparsity else 0
     padding = _leave_out_padding(model, names, options)
@@ -79,7 +79,7 @@ def trainable_forward(
     # ONNX Runtime fails for a parameter that no gradient reaches.
     requires_grad = leading_to_outputs(model, list(names.requires_grad))
     model, rewrites = make_trainable(model, requires_grad)
-    # The builder would look for gradients of the buffers' new values; they are put back later.
+    # The builder would need gradients of the buffers' new values; they are added again later.
     del model.graph.output[len(model.graph.output) - len(rewrites.state_updates) :]
     gelus = approximate_gelu(model) if options.gelu_approximation else 0
 
@@ -114,7 +114,7 @@ def _leave_out_padding(
 
 
 def _make_outputs_distinct(graph: onnx.GraphProto) -> None:
-    """Let no output be an input, a parameter or another output: those get an Identity."""
+    """Add an Identity to each output that is an input, a parameter or another output."""
     from onnx.helper import make_node
 
     taken = {value.name for value in graph.input} | {value.name for value in graph.initializer}

@@ -1,4 +1,4 @@
-"""From the graph of a forward pass to one of forward and backward."""
+"""Differentiates the graph of a forward pass."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ from workbench.ort.ortmodule.differentiate.graph_options import (
     graph_report,
     kernels_report,
     native_gradient,
+    own_kernels_report,
 )
+from workbench.ort.ortmodule.differentiate.own_kernels import OwnKernels
 from workbench.ort.ortmodule.differentiate.saved_graphs import SavedGraphs
 from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
 
@@ -43,7 +45,7 @@ class _Native(NamedTuple):
     info: Any
     """A native GraphInfo: the names of inputs, outputs and gradients."""
     options: tuple[OptionReport, ...]
-    """The effects of the options that it takes."""
+    """The effects of the builder's options."""
 
 
 def build_gradient(
@@ -56,7 +58,7 @@ def build_gradient(
             renamed.
         names: of its values.
         options: how to build it.
-        saved: writes the graphs on the way, where the options ask for that.
+        saved: writes intermediate graphs, if enabled by the options.
 
     Raises:
         EngineError: the folder for graphs cannot be written.
@@ -71,7 +73,7 @@ def build_gradient(
     hidden = HiddenNodes(forward.gradients)
     native = _differentiate(forward, hidden, options)
     updates = forward.rewrites.state_updates
-    completed, kernels = complete(
+    completed, kernels, own = complete(
         native.model,
         hidden,
         forward.model.graph.output,
@@ -83,12 +85,15 @@ def build_gradient(
         model=completed,
         inputs=tuple(native.info.user_input_names),
         state=tuple(native.info.initializer_names),
-        outputs=_outputs(native.info, [update.output for update in updates]),
+        outputs=_outputs(native.info, [update.output for update in updates], completed),
         gradients=_gradients(native.info),
         read_again=backward_reads(completed, (*names.inputs, *forward.names.trained)),
         buffers=BufferChanges(updates, normalizations),
         options=options,
-        report=_report(forward, native, kernels, exported_nodes, options, choice.reason, saved),
+        report=_report(
+            forward, native, kernels, own, exported_nodes, options, choice.reason, saved
+        ),
+        library=own.library,
     )
 
 
@@ -109,15 +114,18 @@ def _differentiate(
     return _Native(built, info, graph_report(model, built, forward.names, options))
 
 
-def _outputs(info: Any, updates: list[str]) -> ForwardOutputs:
-    """The module's results, of which the builder knows, and `updates` of its buffers."""
+def _outputs(info: Any, updates: list[str], completed: bytes) -> ForwardOutputs:
+    """The module's results, as known to the builder, and `updates` of its buffers."""
     results = tuple(info.user_output_names)
     constant = set(info.output_grad_indices_non_differentiable)
+    # Kernels inserted into the graph may read other results than the builder's operators.
+    read = backward_reads(completed, results)
+    saved = {index for index, name in enumerate(results) if name in read}
     return ForwardOutputs(
         names=(*results, *updates),
         differentiable=tuple(i for i in range(len(results)) if i not in constant),
         full_gradients=frozenset(info.output_grad_indices_require_full_shape),
-        saved=tuple(info.module_output_indices_requires_save_for_backward),
+        saved=tuple(sorted(saved.union(info.module_output_indices_requires_save_for_backward))),
     )
 
 
@@ -133,6 +141,7 @@ def _report(
     forward: TrainableForward,
     native: _Native,
     kernels: Kernels,
+    own: OwnKernels,
     exported_nodes: int,
     options: ORTModuleOptions,
     measured: str,
@@ -148,6 +157,7 @@ def _report(
             *native.options,
             *forward.options,
             kernels_report(options, kernels, measured),
+            own_kernels_report(options, own),
             families_report(options),
             *saved.report,
         ),

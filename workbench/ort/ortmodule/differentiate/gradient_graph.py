@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import NamedTuple
 
 from workbench.ort.ortmodule.aten import Kernels
@@ -25,7 +26,7 @@ class ForwardOutputs(NamedTuple):
 
 
 class BuildReport(NamedTuple):
-    """How the graph came about, for statistics."""
+    """How the graph was built, for statistics."""
 
     exported_nodes: int
     """Nodes of the forward pass as it was exported."""
@@ -33,13 +34,13 @@ class BuildReport(NamedTuple):
     """Operators of the forward pass after it was rewritten, with the number of their nodes."""
     rewrites: Report
     kernels: Kernels
-    """Whose kernels run the operators for which there is a choice."""
+    """Libraries of the operators for which there is a choice."""
     options: tuple[OptionReport, ...]
-    """The effects of the options that are about the graph."""
+    """The effects of the options of the graph."""
 
 
 class GradientGraph(NamedTuple):
-    """Forward and backward in one graph, with the names of what goes in and comes out."""
+    """Forward and backward in one graph, with the names of its inputs and outputs."""
 
     model: bytes
     """Serialized; runs to its YieldOp in the forward pass and on from there in the backward."""
@@ -54,5 +55,7 @@ class GradientGraph(NamedTuple):
     """Arguments and parameters that the backward pass reads."""
     buffers: BufferChanges
     options: ORTModuleOptions
-    """With which it was built, and is to be run."""
+    """Options with which it was built, and will be run."""
     report: BuildReport
+    library: Path | None = None
+    """Of the workbench's own kernels, which a session of it registers; None: it has none."""

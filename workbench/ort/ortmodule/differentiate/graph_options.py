@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workbench.ort.graph.padding.leave_out import PaddingReport
 from workbench.ort.native import native
 from workbench.ort.ortmodule.aten import Kernels, Libraries
+from workbench.ort.ortmodule.differentiate.own_kernels import OwnKernels
 from workbench.settings.operator_kernels import libraries_of, sentence_of
 from workbench.settings.ortmodule_options import OptionReport, OptionStateName, ORTModuleOptions
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _LEFT_OUT = {
     "no_linear": ", and no linear layer or attention",
     "no_products": ", and no product",
+    "dropout": ", of Dropout alone",
 }
 """Operators left to ONNX Runtime, by `pytorch_kernels`, in words."""
 
@@ -35,7 +37,7 @@ _GRAPH_OPTIONS = (
 
 
 class Differentiated(NamedTuple):
-    """The names of a forward graph that its gradient is about."""
+    """Names of a forward graph's values, by their role in the gradient."""
 
     state: list[str]
     """Parameters and buffers; inputs of the graph."""
@@ -73,12 +75,11 @@ def graph_report(
 ) -> tuple[OptionReport, ...]:
     """The effects of the options that `native_gradient` takes.
 
-    Where an option may have changed the graph, it is built once more without, to see whether it
-    has.
+    To see whether an option changed the graph, it is built again without the option.
 
     Args:
         model: the forward graph.
-        gradient: what was built of it with all `options`.
+        gradient: its gradient, built with all `options`.
         names: as it was built.
         options: as it was built.
     """
@@ -140,7 +141,7 @@ def _cast_report(
 
 
 def label_report(options: ORTModuleOptions, rewritten: int) -> OptionReport:
-    """The effect of `label_sparsity`, which has rewritten so many losses."""
+    """The effect of `label_sparsity`, which has rewritten `rewritten` losses."""
     if not options.label_sparsity:
         return OptionReport("label_sparsity", "off")
     if rewritten:
@@ -163,7 +164,7 @@ def padding_report(options: ORTModuleOptions, padding: PaddingReport) -> OptionR
 
 
 def gelu_report(options: ORTModuleOptions, replaced: int) -> OptionReport:
-    """The effect of `gelu_approximation`, which has replaced so many nodes."""
+    """The effect of `gelu_approximation`, which has replaced `replaced` nodes."""
     if not options.gelu_approximation:
         return OptionReport("gelu_approximation", "off")
     reason = f"for {replaced} GELU" if replaced else "the graph has no exact GELU"
@@ -189,7 +190,8 @@ def _computes_in_half(model: onnx.ModelProto) -> bool:
 
 
 def kernels_report(options: ORTModuleOptions, kernels: Kernels, measured: str) -> OptionReport:
-    """The effect of `pytorch_kernels`: so many nodes and what decided, or why none can be."""
+    """The effect of `pytorch_kernels`: the number of nodes and the reason, or why it is not
+    available."""
     name = "pytorch_kernels"
     if not Libraries(options).calls_any:
         return OptionReport(name, "off")
@@ -198,6 +200,19 @@ def kernels_report(options: ORTModuleOptions, kernels: Kernels, measured: str) -
     but = _LEFT_OUT.get(options.pytorch_kernels, "")
     why = f"; {measured}" if measured else ""
     return OptionReport(name, "on", f"they run {kernels.replaced} nodes{but}{why}")
+
+
+def own_kernels_report(options: ORTModuleOptions, own: OwnKernels) -> OptionReport:
+    """The effect of `device_kernels`, and of families of the workbench by `operator_kernels`."""
+    name = "device_kernels"
+    if own.why_not:
+        return OptionReport(name, "not available here", own.why_not)
+    if own.nodes:
+        reason = f"they run {sum(own.nodes.values())} nodes of {len(own.nodes)} operators"
+        return OptionReport(name, "on", reason)
+    if not options.device_kernels:
+        return OptionReport(name, "off")
+    return OptionReport(name, "on", "no operator of the graph has one")
 
 
 def families_report(options: ORTModuleOptions) -> OptionReport:

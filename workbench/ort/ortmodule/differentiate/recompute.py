@@ -12,17 +12,17 @@ from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
 
 _WITHIN_LAYERS = "1:1"
 _ANYWHERE = "1:0"
-"""How ONNX Runtime looks for subgraphs of several operators: within the layers of a transformer or
-not."""
+"""Where ONNX Runtime searches subgraphs of several operators: within transformer layers or
+anywhere."""
 
 
 class RecomputePlan(NamedTuple):
     """Subgraphs that are computed twice."""
 
     subgraphs: tuple[str, ...]
-    """Each as operators:kind:count; of those that one place has, all in one with commas."""
+    """Each as operators:kind:count; alternatives for one place are joined with commas."""
     probe: str
-    """How ONNX Runtime finds them again."""
+    """The search mode in which ONNX Runtime finds them."""
     kept_nodes: int
     """Nodes of the optimized graph that recomputes nothing."""
 
@@ -44,7 +44,7 @@ def plan_recomputation(agent: Any, nodes: int, options: ORTModuleOptions) -> Rec
     _, found = agent.get_serialized_ortmodule_memory_stat("", _WITHIN_LAYERS, False)
     chosen = []
     for subgraphs in found:
-        # Kind 1 saves the whole of what is kept; kind 2 has to keep a part in its place.
+        # Kind 1 saves all of the kept memory; kind 2 has to keep a part.
         fitting = [each for each in subgraphs.split(",") if int(each.split(":")[1]) <= level]
         if fitting:
             chosen.append(",".join(fitting))
@@ -53,7 +53,7 @@ def plan_recomputation(agent: Any, nodes: int, options: ORTModuleOptions) -> Rec
 
 @contextmanager
 def recomputing(session_options: Any, plan: RecomputePlan) -> Iterator[None]:
-    """Let a session that is loaded within this block with `session_options` follow `plan`."""
+    """Context in which a session loaded with `session_options` follows `plan`."""
     if not plan.subgraphs:
         yield
         return
@@ -70,7 +70,7 @@ def recomputing(session_options: Any, plan: RecomputePlan) -> Iterator[None]:
 def recompute_report(
     options: ORTModuleOptions, plan: RecomputePlan, nodes: int
 ) -> tuple[OptionReport, OptionReport]:
-    """The effect of level and config, in a graph that has so many nodes with `plan`."""
+    """The effect of level and config, in a graph that has `nodes` nodes with `plan`."""
     level, config = options.memory_optimizer_level, options.recompute_config
     if not plan.subgraphs:
         result = "the graph has nothing that could be computed again"

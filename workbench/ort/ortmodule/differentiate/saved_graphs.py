@@ -24,12 +24,12 @@ _PACKAGE_NAMES = {
 class SavedGraphs:
     """The files of one graph: 1-forward.onnx, 1-gradient.onnx, 1-optimized.onnx, and so on.
 
-    Every graph takes the next number that is free in the folder. With a prefix the files have the
-    names that onnxruntime-training gives them. Without a folder, nothing is written.
+    Every graph has the next free number in the folder. With a prefix the files have the names of
+    onnxruntime-training. Without a folder, nothing is written.
     """
 
     def __init__(self, options: ORTModuleOptions) -> None:
-        """Make the folder of `options` and take a number in it.
+        """Create the folder of `options` and reserve a number in it.
 
         Raises:
             EngineError: the folder cannot be made.
@@ -61,7 +61,7 @@ class SavedGraphs:
 
         Args:
             part: forward; trainable, which is saved under a prefix alone; gradient or optimized.
-            model: it, serialized or not.
+            model: the graph, serialized or not.
 
         Raises:
             EngineError: it cannot be written.

@@ -1,4 +1,4 @@
-"""Parameters and buffers of a module as ONNX Runtime values on the very same memory."""
+"""Parameters and buffers of a module as ONNX Runtime values on the same memory."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class OtherStateError(Exception):
 
 
 class BoundState:
-    """Wraps each tensor once; later steps only look whether its memory is still the same.
+    """Wraps each tensor once; later steps only check whether its memory is the same.
 
-    Optimizers update in place, which keeps the memory. What has been given other memory
-    (`.data = ...`, a new `nn.Parameter`) is wrapped again at the next step.
+    Optimizers update in place, which keeps the memory. Tensors with new memory (`.data
+    = ...`, a new `nn.Parameter`) are wrapped again at the next step.
     """
 
     def __init__(self, slots: Iterable[Slot], *, copies: bool = False) -> None:
-        """Wrap nothing yet.
+        """Create without wrapped tensors.
 
         Args:
             slots: where the tensors are kept.
@@ -46,10 +46,10 @@ class BoundState:
         """The same as native values."""
 
     def refresh(self) -> None:
-        """Wrap whatever lies elsewhere than it did.
+        """Wrap tensors whose memory has changed.
 
         Raises:
-            OtherStateError: see there; nothing can be run any more.
+            OtherStateError: see there; the graph can no longer be run.
             EngineError: a tensor is not on the CPU.
         """
         for index, (registry, name) in enumerate(self._slots):
@@ -70,12 +70,12 @@ class BoundState:
                 self.tensors[index] = tensor
                 shared = tensor.detach().clone() if copied else tensor
                 self.values[index] = self._wrap(*crossing(shared))
-                # A copy of what is not contiguous is old after the next update.
+                # A copy of a non-contiguous tensor is outdated after the next update.
                 self._addresses[index] = tensor.data_ptr() if contiguous else _NEVER
 
 
 def crossing(tensor: torch.Tensor) -> tuple[object, bool]:
-    """`tensor` as a DLPack capsule, and whether it holds booleans in its bytes.
+    """`tensor` as a DLPack capsule, and whether its bytes are booleans.
 
     On the same memory, or on a copy if it is not contiguous.
     """
@@ -84,6 +84,6 @@ def crossing(tensor: torch.Tensor) -> tuple[object, bool]:
     if not tensor.is_contiguous():
         tensor = tensor.contiguous()
     if tensor.dtype is torch.bool:
-        # ONNX Runtime takes booleans as bytes and a flag.
+        # ONNX Runtime accepts booleans as bytes and a flag.
         return to_dlpack(tensor.view(torch.uint8)), True
     return to_dlpack(tensor), False

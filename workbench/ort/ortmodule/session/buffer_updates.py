@@ -1,4 +1,4 @@
-"""Running statistics: what a forward pass in training mode leaves in a module's buffers."""
+"""Applies a forward pass's updates of a module's buffers, such as running statistics."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from workbench.ort.ortmodule.differentiate.buffer_changes import BufferChanges
 
 
 class BufferUpdates:
-    """Puts new values into buffers, in place, and counts the batches as BatchNorm does."""
+    """Writes new values into buffers, in place, and counts batches as BatchNorm does."""
 
     def __init__(
         self,
         changes: BufferChanges,
         buffers: Mapping[str, Slot],
     ) -> None:
-        """Find the buffers.
+        """Look up the buffers.
 
         Args:
-            changes: of a forward pass; `apply` is given the new values of its `updates`.
+            changes: of a forward pass; `apply` takes the new values of its `updates`.
             buffers: of the module, by name.
         """
         self._updated = [buffers[update.buffer.removeprefix(PREFIX)] for update in changes.updates]
@@ -33,7 +33,7 @@ class BufferUpdates:
         self._counted = [(buffers[name], times) for name, times in counted if name in buffers]
 
     def apply(self, values: Sequence[torch.Tensor]) -> None:
-        """Take over `values`, in the order of the graph's state updates."""
+        """Write `values`, in the order of the graph's state updates."""
         for (registry, name), value in zip(self._updated, values, strict=True):
             registry[name].copy_(value)
         for (registry, name), times in self._counted:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class LoadedProgram(NamedTuple):
-    """A program, the state that it reads, and what it took to make it."""
+    """A program, the state that it reads, and the time to create it."""
 
     program: Program
     state: BoundState
@@ -39,7 +39,7 @@ class LoadedProgram(NamedTuple):
     inputs: tuple[str, ...]
     """Names of its inputs."""
     shapes: tuple[tuple[int, ...], ...]
-    """Those of the inputs that it was loaded with."""
+    """Shapes of the inputs that it was loaded with."""
     gradient_s: float
     """Seconds to rewrite the graph and to build its gradient."""
     load_s: float
@@ -68,7 +68,7 @@ def create_program(
     Args:
         model: a forward pass whose parameters and buffers are initializers under `PREFIX`.
         inputs: names of its other inputs.
-        tensors: one of the usual size for each; a gradient is built to those that require one.
+        tensors: one of the usual size for each; those that require a gradient get one.
         layout: of the module, current.
         options: how to build and run the graph.
 
@@ -94,10 +94,10 @@ def create_program(
     if options.threads or is_deterministic(options):
         session = make(threads)
     else:
-        # Trials draw numbers of PyTorch's generator, too.
+        # Trials also use PyTorch's random generator.
         with torch.random.fork_rng(devices=[]):
-            by_pytorch = bool(graph.report.kernels.replaced)
-            session = fastest(make, tensors, threads, one_if_long=by_pytorch)
+            by_pytorch = graph.report.kernels.computes
+            session = fastest(make, tensors, threads, by_pytorch=by_pytorch)
     saved.save("optimized", session.observation.optimized)
     times.append(time.perf_counter())
     places = {name: place for place, name in enumerate(graph.gradients)}
@@ -116,6 +116,6 @@ def create_program(
 
 
 def _read_again(graph: GradientGraph, names: Sequence[str]) -> tuple[int, ...]:
-    """Places among `names` of what the backward pass reads; all of them where it recomputes."""
+    """Places among `names` of values that the backward pass reads; all if it recomputes."""
     recomputes = graph.options.recomputes
     return tuple(i for i, name in enumerate(names) if recomputes or name in graph.read_again)

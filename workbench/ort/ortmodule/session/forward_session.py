@@ -1,4 +1,4 @@
-"""A graph without a gradient, loaded into ONNX Runtime: what lies before all that is trained."""
+"""A graph without a gradient, loaded into ONNX Runtime: the part before all trained parameters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ForwardSession:
-    """Runs a forward pass in training mode of which nothing is trained."""
+    """Runs a forward pass in training mode without trained parameters."""
 
     def __init__(
         self,

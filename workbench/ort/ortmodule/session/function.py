@@ -1,4 +1,4 @@
-"""The one node that ONNX Runtime's passes are in PyTorch's autograd graph."""
+"""ONNX Runtime's passes as one node of PyTorch's autograd graph."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _version = attrgetter("_version")
 
 
 class Program(NamedTuple):
-    """A session, and how its tensors go with the arguments of `RunGraph.apply`."""
+    """A session, and the mapping of its tensors to the arguments of `RunGraph.apply`."""
 
     session: GradientSession
     input_count: int
-    """How many of the tensors are inputs of the module; trained parameters follow."""
+    """Number of inputs of the module; trained parameters follow."""
     input_gradients: tuple[int | None, ...]
     """For each input, the place of its gradient among those of the backward pass; those of the
     parameters come last, in their order."""
     not_differentiable: tuple[int, ...]
     """Indices of the results that have no gradient."""
     read_again: tuple[int, ...] = ()
-    """Indices of the inputs and parameters that the backward pass reads where they lie."""
+    """Indices of the inputs and parameters whose memory the backward pass reads."""
 
 
 class RunGraph(torch.autograd.Function):
     """Forward: the results of the module. Backward: the gradients of inputs and parameters.
 
-    The trained parameters are arguments only so that autograd hands them their gradients; the
-    session has their memory already.
+    The trained parameters are arguments only so that autograd assigns their gradients; the session
+    already has their memory.
     """
 
     @staticmethod
@@ -47,12 +47,14 @@ class RunGraph(torch.autograd.Function):
             shapes = [(result.shape, result.dtype) for result in results]
             if program.not_differentiable:
                 ctx.mark_non_differentiable(*[results[i] for i in program.not_differentiable])
-        if session.graph.outputs.saved:
-            # Has autograd notice if a result that the backward pass reads is changed in place.
-            ctx.save_for_backward(*[results[index] for index in session.graph.outputs.saved])
         ctx.set_materialize_grads(False)
         again = [tensors[index] for index in program.read_again]
-        ctx.under_way = (program, run, shapes, again, _changes(again), _addresses(program, again))
+        # Not by save_for_backward: under hooks that offload saved tensors autograd keeps copies and
+        # no longer checks for changes of the results, which the session reads. An alias
+        # has the version of its tensor, but not its node, which would keep itself alive.
+        saved = [results[index].detach() for index in session.graph.outputs.saved]
+        changes = (_changes(again), _changes(saved))
+        ctx.under_way = (program, run, shapes, again, saved, changes, _addresses(program, again))
         return tuple(results)
 
     @staticmethod
@@ -70,9 +72,9 @@ class RunGraph(torch.autograd.Function):
                 "ORTModule has no double backward (create_graph=True). Use the plain module "
                 "where second derivatives are needed."
             )
-        program, run, shapes, again, changes, addresses = under_way
+        program, run, shapes, again, saved, changes, addresses = under_way
         session = program.session
-        if _changes(again) != changes:
+        if _changes(again) != changes[0]:
             raise EngineError(
                 "A parameter or an argument was changed in place after ORTModule's forward pass, "
                 "and its backward pass reads it. Change it after backward, or pass a clone."
@@ -84,8 +86,12 @@ class RunGraph(torch.autograd.Function):
                 "keep the parameters (reshard_after_forward=False); else set `.data` after "
                 "backward."
             )
-        if session.graph.outputs.saved:
-            _check_results(ctx)
+        if _changes(saved) != changes[1]:
+            raise EngineError(
+                "A result of ORTModule was changed in place before its backward pass, which reads "
+                "it. Use an operation that makes a new tensor, such as y + 1 for y.add_(1), or "
+                "change a clone."
+            )
         given = gradients if shapes is None else _given(session.graph.outputs, gradients, shapes)
         found = session.backward(given, run)
         places = program.input_gradients
@@ -97,20 +103,8 @@ class RunGraph(torch.autograd.Function):
         )
 
 
-def _check_results(ctx: Any) -> None:
-    """Raise an EngineError where a result that the backward pass reads was changed."""
-    try:
-        _ = ctx.saved_tensors
-    except RuntimeError as error:
-        raise EngineError(
-            "A result of ORTModule was changed in place before its backward pass, which reads it. "
-            "Use an operation that makes a new tensor, such as y + 1 for y.add_(1), or change a "
-            f"clone. PyTorch says: {error}"
-        ) from error
-
-
 def _changes(tensors: Sequence[torch.Tensor]) -> int:
-    """How often the tensors were changed in place; those of inference mode do not count that."""
+    """Number of in-place changes of the tensors; inference tensors do not count them."""
     try:
         return sum(map(_version, tensors))
     except RuntimeError:
@@ -118,7 +112,7 @@ def _changes(tensors: Sequence[torch.Tensor]) -> int:
 
 
 def _addresses(program: Program, tensors: Sequence[torch.Tensor]) -> list[int] | None:
-    """Where the tensors lie; None if the backward pass reads copies of them."""
+    """Addresses of the tensors; None if the backward pass reads copies of them."""
     return None if program.session.state.copies else list(map(torch.Tensor.data_ptr, tensors))
 
 
@@ -127,7 +121,7 @@ def _given(
     gradients: Sequence[torch.Tensor | None],
     shapes: Sequence[tuple[torch.Size, torch.dtype]],
 ) -> list[torch.Tensor]:
-    """The gradients that the backward pass takes; zero for a result that nothing was made of."""
+    """The gradients that the backward pass takes; zero for unused results."""
     given = []
     for index in outputs.differentiable:
         gradient = gradients[index]
@@ -138,8 +132,8 @@ def _given(
     return given
 
 
-# `Function.apply` looks for transforms of `torch.func` among its arguments, which takes as long as
-# a layer of a small network; ORTModule has looked already.
+# `Function.apply` checks its arguments for transforms of `torch.func`, which takes as long as a
+# layer of a small network; ORTModule has already checked.
 _apply: Any = super(torch.autograd.Function, RunGraph).apply
 
 
@@ -149,7 +143,7 @@ def run_graph(
     """The results of the module, as part of autograd's graph.
 
     Args:
-        program: one graph, or what runs several.
+        program: one graph, or segments.
         tensors: as in `RunGraph`.
     """
     if not isinstance(program, Program):

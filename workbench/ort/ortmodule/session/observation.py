@@ -14,23 +14,23 @@ from workbench.ort.graph.profiles import Event, profile_if_requested
 
 
 class SessionObservation:
-    """One session under load, and afterwards what was seen of it."""
+    """Data about a session, available after it is loaded."""
 
     def __init__(self) -> None:
         self.load_s = 0.0
-        """Seconds from the serialized graph to a session."""
+        """Seconds to load the serialized graph into a session."""
         self.optimized = b""
         """The graph that ONNX Runtime runs, serialized: after its optimization."""
 
 
 @contextmanager
 def observed(options: Any) -> Iterator[SessionObservation]:
-    """Load a session with `options` within this block; what it reported is there after it.
+    """Context to load a session with `options`; its data is available afterwards.
 
     Writing the optimized graph adds a tenth to the time of loading, and nothing to a step.
 
     Args:
-        options: native SessionOptions; a path that they name for the optimized graph is kept.
+        options: native SessionOptions; a path set for the optimized graph is kept.
     """
     observation = SessionObservation()
     profile_if_requested(options, "ortmodule")
@@ -45,7 +45,7 @@ def observed(options: Any) -> Iterator[SessionObservation]:
 
 
 def end_profile(session: Any) -> tuple[list[Event], int]:
-    """End the profile of a native session; it runs on without one.
+    """End the profile of a native session, which continues without one.
 
     Returns:
         The events as ONNX Runtime writes them, their `ts` and `dur` in microseconds, and the time

@@ -1,4 +1,4 @@
-"""A gradient graph loaded into ONNX Runtime: the step that every training step repeats."""
+"""A gradient graph loaded into ONNX Runtime, which runs in every training step."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
 class GradientSession:
     """Runs the forward pass of a graph, and later its backward pass.
 
-    Tensors cross in both directions by DLPack, without copies. What the backward pass needs stays
-    in the partial run that `forward` returns, so several may be in progress at once.
+    Tensors are passed in both directions by DLPack, without copies. Values for the backward pass
+    stay in the partial run that `forward` returns, so several may be in progress.
     """
 
     def __init__(
@@ -48,11 +48,11 @@ class GradientSession:
         """Load `graph`.
 
         Args:
-            graph: what to run.
+            graph: the graph to run.
             state: the tensors `graph.state`.
-            updates: takes over the outputs that are new values of buffers.
-            threads: of ONNX Runtime's own pool.
-            plan: what to compute again in the backward pass.
+            updates: writes the outputs that are new values of buffers.
+            threads: size of ONNX Runtime's own pool.
+            plan: values to recompute in the backward pass.
 
         Raises:
             UntrainableError: ONNX Runtime has no kernel for a part of it.
@@ -62,7 +62,7 @@ class GradientSession:
         self.state = state
         self._updates = updates
         self.result_count = len(graph.outputs.names) - len(graph.buffers.updates)
-        """How many tensors the module returns."""
+        """Number of tensors that the module returns."""
         self.threads = threads
         self._has_updates = bool(graph.buffers.updates)
         self._vector = c.OrtValueVector
@@ -71,7 +71,7 @@ class GradientSession:
         with recomputing(session_options, plan):
             session, self.observation = _load(graph, session_options)
         self._agent = _agent(graph, session)
-        # The agent keeps no reference of its own.
+        # The agent keeps no reference to it.
         self._session = session
         self._plan = plan
 
@@ -105,7 +105,7 @@ class GradientSession:
     def run_forward(self, inputs: Iterable[torch.Tensor]) -> tuple[list[torch.Tensor], Any]:
         """Every output of the graph, and the partial run.
 
-        The native BatchNormalization writes new means where it read the old ones, too.
+        The native BatchNormalization also writes new means in place of the old ones.
         """
         feeds = self._vector()
         for tensor in inputs:
@@ -155,6 +155,8 @@ def plan_for(graph: GradientGraph) -> RecomputePlan:
 def _load(graph: GradientGraph, session_options: Any) -> tuple[Any, SessionObservation]:
     c = native()
     try:
+        if graph.library is not None:
+            session_options.register_custom_ops_library(str(graph.library))
         with observed(session_options) as observation:
             session = c.InferenceSession(session_options, graph.model, False, False)
             session.initialize_session(["CPUExecutionProvider"], [{}], set())

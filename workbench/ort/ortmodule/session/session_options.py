@@ -12,17 +12,17 @@ from workbench.ort.ortmodule.deterministic import is_deterministic
 from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
 
 _SKIP_FUSION = "SkipLayerNormFusion"
-"""It takes no notice of who reads the deviation that LayerNormalization found, and drops it."""
+"""It drops the deviation output of LayerNormalization even if it is read."""
 
 
 def native_options(options: ORTModuleOptions, threads: int) -> Any:
-    """Native SessionOptions, for a pool of so many threads."""
+    """Native SessionOptions, for a pool of `threads` threads."""
     c = native()
     made = c.SessionOptions()
     made.intra_op_num_threads = threads
-    # PyTorch's threads work between the passes; ONNX Runtime's, waiting busily, would slow them.
+    # PyTorch's threads work between the passes; ONNX Runtime's busy-waiting would slow them.
     made.add_session_config_entry("session.intra_op.allow_spinning", str(int(options.spinning)))
-    # Nodes of the forward pass come before the YieldOp wherever that is possible.
+    # Nodes of the forward pass run before the YieldOp where possible.
     made.execution_order = c.ExecutionOrder.PRIORITY_BASED
     made.enable_mem_pattern = options.memory_pattern
     made.enable_mem_reuse = options.memory_reuse
@@ -34,7 +34,7 @@ def native_options(options: ORTModuleOptions, threads: int) -> Any:
 
 
 def session_report(options: ORTModuleOptions, threads: int) -> Iterator[OptionReport]:
-    """The effects of the options of a session that runs with so many threads."""
+    """The effects of the options of a session with `threads` threads."""
 
     def switch(name: str, reason: str = "") -> OptionReport:
         on = bool(getattr(options, name))
@@ -58,7 +58,7 @@ def session_report(options: ORTModuleOptions, threads: int) -> Iterator[OptionRe
 
 
 def node_count(model: bytes) -> int:
-    """How many nodes a serialized graph has."""
+    """Number of nodes of a serialized graph."""
     import onnx
 
     return len(onnx.load_from_string(model).graph.node)

@@ -1,4 +1,4 @@
-"""How many threads a graph is run with: as many as PyTorch has, or one where that is faster."""
+"""Chooses the number of threads of a graph: that of PyTorch, or one where that is faster."""
 
 from __future__ import annotations
 
@@ -8,19 +8,24 @@ from statistics import median
 
 import torch
 
+from workbench.ort.freed_memory import give_back_freed_memory
 from workbench.ort.ortmodule.session.session import GradientSession
 
 LONG_S = 1.0
-"""Where both passes of a graph take longer, nothing is tried."""
+"""If both passes of a graph take longer, no trials are run."""
+
+LONG_ALONE_S = 0.05
+"""The same without a kernel of PyTorch in the graph: waking the threads takes a small part of that.
+Two sessions that are tried in turn take the memory of both."""
 
 TRIALS, LEAST_TRIALS = 7, 2
-"""Runs of either session whose medians are compared, and how few they are where each is long."""
+"""Runs of either session whose medians are compared, and fewest runs if each is long."""
 
 TRIALS_S = 0.5
 """Time limit for the trials of one session, unless they are the fewest."""
 
 WORTHWHILE = 0.9
-"""Several threads must take less than this part of the time that one takes."""
+"""Several threads must take less than this fraction of the time of one."""
 
 
 def fastest(
@@ -28,29 +33,34 @@ def fastest(
     inputs: Sequence[torch.Tensor],
     threads: int,
     *,
-    one_if_long: bool = False,
+    by_pytorch: bool = False,
 ) -> GradientSession:
     """Load a session with `threads` threads, or with one where its passes are measured faster.
 
-    ONNX Runtime wakes its threads for operators of a few microseconds, which takes longer than it
-    saves unless they wait busily, and then they are in the way of PyTorch's. Those wait busily too:
-    where PyTorch's kernels run the long operators, they are faster by themselves.
+    ONNX Runtime wakes its threads for operators of a few microseconds, which costs more than it
+    saves unless they busy-wait, and then they compete with PyTorch's. Those also busy-wait: where
+    PyTorch's kernels run the long operators, they are faster alone.
 
-    Running statistics change as in training: keep them safe.
+    Running statistics change as in training: the caller must preserve them.
 
     Args:
-        load: makes a session with a pool of so many threads.
+        load: creates a session with a pool of the given number of threads.
         inputs: of the graph, with a batch of the usual size.
-        threads: at most; those of PyTorch.
-        one_if_long: where nothing is tried, one thread rather than several.
+        threads: largest number; that of PyTorch.
+        by_pytorch: whether PyTorch's kernels run long operators of it: then, without trials, one
+            thread is used rather than several.
     """
     one = load(1)
     if threads == 1:
         return one
     both_passes_s(one, inputs)
     once = both_passes_s(one, inputs)
-    if once > LONG_S:
-        return one if one_if_long else load(threads)
+    if by_pytorch and once > LONG_S:
+        return one
+    if not by_pytorch and once > LONG_ALONE_S:
+        del one
+        give_back_freed_memory()
+        return load(threads)
     many = load(threads)
     both_passes_s(many, inputs)
     trials = max(LEAST_TRIALS, min(TRIALS, int(TRIALS_S / once)))

@@ -38,7 +38,7 @@ class BaseCheckpoint(NamedTuple):
         """Read the weights of `run`, or else of the file `base`; nothing is unpickled.
 
         Raises:
-            ConfigError: `base` is no such file.
+            ConfigError: `base` is not such a file.
             ModelError: it cannot be read.
             RunError: the run has written no checkpoint.
         """

@@ -23,6 +23,12 @@ from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs.adapted_weights import recorded_weights
 from workbench.runs.cleanup import remove_abandoned_files
+from workbench.runs.continuation.replaced_model import replace_model, restore_model
+from workbench.runs.continuation.resuming_federated import (
+    CHANGEABLE_FEDERATED,
+    refuse_deployed,
+    with_rounds,
+)
 from workbench.runs.launch import (
     FEDERATED_WORKER,
     WORKER,
@@ -32,14 +38,9 @@ from workbench.runs.launch import (
     stop_grace_s,
 )
 from workbench.runs.record.duration import started_at
-from workbench.runs.resume.replaced_model import replace_model, restore_model
-from workbench.runs.resume.resuming_federated import (
-    CHANGEABLE_FEDERATED,
-    refuse_deployed,
-    with_rounds,
-)
 from workbench.runs.run import Run
 from workbench.settings.config import TrainingConfig, make_config
+from workbench.settings.engines import engine_info
 from workbench.settings.federation import FederationOptions
 from workbench.user_code.user_code import UserCode
 
@@ -278,7 +279,7 @@ def _code(
 
 def _needs_no_code(run: Run, config: TrainingConfig) -> bool:
     """Whether artifacts hold the model and its losses."""
-    return config.engine == "ondevice" and _has_artifacts(run.folder)
+    return engine_info(config.engine).trains_artifacts and _has_artifacts(run.folder)
 
 
 def _has_artifacts(folder: RunFolder) -> bool:

@@ -9,23 +9,23 @@ from typing import NoReturn
 import pytest
 
 from workbench.export_cache.cache import ExportCache
-from workbench.export_cache.place import UnusableCacheError, cache_folder, check_cache_folder
+from workbench.files.user_cache import UnusableCacheError, cache_folder, check_cache_folder
 
 
 def test_the_variable_names_its_parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path))
-    assert cache_folder() == tmp_path / "exports"
+    assert cache_folder("exports") == tmp_path / "exports"
     monkeypatch.setenv("WORKBENCH_CACHE", "off")
-    assert cache_folder() is None
+    assert cache_folder("exports") is None
 
 
 def test_without_it_the_cache_is_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WORKBENCH_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / "onnxruntime-training-workbench" / "exports"
+    assert cache_folder("exports") == tmp_path / "onnxruntime-training-workbench" / "exports"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / ".cache/onnxruntime-training-workbench/exports"
+    assert cache_folder("exports") == tmp_path / ".cache/onnxruntime-training-workbench/exports"
 
 
 @pytest.mark.fault
@@ -39,7 +39,7 @@ def test_without_a_home_folder_there_is_none_and_that_is_told(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(pwd, "getpwuid", unknown)
     with pytest.raises(UnusableCacheError, match="name a folder in WORKBENCH_CACHE"):
-        cache_folder()
+        cache_folder("exports")
     said: list[str] = []
     assert ExportCache.of_user(said.append) is None
     assert ["no home folder" in sentence for sentence in said] == [True]

@@ -1,0 +1,59 @@
+"""The largest batch that fits into a memory, as `Artifacts.largest_batch`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.artifacts.footprint.predict import LARGEST_BATCH
+from workbench.controller.call_text import call_text
+from workbench.controller.forms.setting_fields import YES, SettingField
+from workbench.controller.setup import Setup
+from workbench.controller.tasks.task import Inputs, Report, Task, TaskResult
+from workbench.run_folder.statistics import size_text
+
+MEMORY_BYTES = 500_000_000
+
+
+class LargestBatchTask(Task):
+    """Predicted from the artifacts; nothing is trained."""
+
+    name = "largest_batch"
+    step = "artifacts"
+    title = "Largest batch"
+    explanation = (
+        "Finds the largest batch size whose predicted memory fits into that of a device, with a "
+        "margin of 15 %. Nothing is trained."
+    )
+    action = "Find"
+    needs_artifacts = True
+    fields = (
+        SettingField(
+            "memory_bytes",
+            "Memory",
+            "beside the 50 MB that a process of Python has taken before",
+            "bytes",
+            "500 MB",
+        ),
+        SettingField("evaluate", "Evaluate as well", "", "switch", YES),
+    )
+
+    def run(self, inputs: Inputs, report: Report) -> TaskResult:
+        options = {"memory_bytes": MEMORY_BYTES, **inputs.values}
+        report("predicting the memory of batches")
+        found = inputs.generated().largest_batch(**options)
+        memory = size_text(options["memory_bytes"])
+        if not found:
+            return TaskResult(f"Not even the smallest batch fits into {memory}.", good=False)
+        if found == LARGEST_BATCH:
+            return TaskResult(f"A batch of {found:,} rows fits into {memory}; no larger is tried.")
+        return TaskResult(f"The largest batch that fits into {memory} has {found:,} rows.")
+
+    def code(
+        self,
+        setup: Setup,  # noqa: ARG002
+        values: Mapping[str, Any],
+        given: Sequence[str],  # noqa: ARG002
+    ) -> list[str]:
+        options = {"memory_bytes": MEMORY_BYTES, **values}
+        return [call_text("artifacts.largest_batch", [], options)]

@@ -1,0 +1,60 @@
+"""Reads and writes JSON objects in files, such as the records of a run folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from workbench.display.encodable import encodable_json
+from workbench.errors import RunFolderError
+
+LARGEST_BYTES = 64 * 2**20
+"""A larger file is not read; the largest files of the workbench have some MB."""
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read the JSON object in a file, which is untrusted. Every text in it can be encoded.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        RunFolderError: it is not a regular file, too large, cannot be read, or is not a JSON
+            object.
+    """
+    # Reading a FIFO could block forever.
+    if path.exists() and not path.is_file():
+        raise RunFolderError(f"{path} is not a file.")
+    try:
+        with path.open("rb") as file:
+            text = file.read(LARGEST_BYTES + 1)
+        if len(text) > LARGEST_BYTES:
+            raise RunFolderError(
+                f"{path} is larger than {LARGEST_BYTES // 2**20} MiB, so it is no record of "
+                "the workbench."
+            )
+        content = json.loads(text.decode())
+        if b"\\u" in text:
+            content = encodable_json(content)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise RunFolderError(f"{path} cannot be read: {error.strerror}.") from None
+    except (ValueError, RecursionError) as error:
+        raise RunFolderError(f"{path} is not valid JSON: {error}.") from None
+    if not isinstance(content, dict):
+        raise RunFolderError(f"{path} contains a JSON {type(content).__name__}, not an object.")
+    return content
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write `content` atomically."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1, allow_nan=False)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
