@@ -1,9 +1,9 @@
 """Run the benchmarks: `python -m benchmarks [--quick] [NAME...]`.
 
-`python -m benchmarks models` has arguments of its own, see there.
+`python -m benchmarks models` has further arguments, see `benchmarks/models.py`.
 
-They want a machine with nothing else to do. Results are printed as Markdown; a figure that misses
-its aim is said, and is no failure: what is about time is never a test.
+They need an otherwise idle machine. Results are printed as Markdown; a figure that misses its aim
+is marked, and is no failure: time is never tested.
 """
 
 from __future__ import annotations

@@ -11,10 +11,10 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
+from workbench.controller.graph_reader import GraphReader
 from workbench.graph_view.opened import opened_at_first
 from workbench.widgets.bundle import bundle
 from workbench.widgets.graph.graph_messages import answers
-from workbench.widgets.graph.graph_reader import GraphReader
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]

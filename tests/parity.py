@@ -18,7 +18,7 @@ from workbench.data.target_specs import target_specs
 from workbench.engines.on_torch.torch_losses import TotalLoss, all_outputs
 from workbench.export.export import export_onnx
 from workbench.losses.loss import as_losses
-from workbench.ort.graph.gradient import build_training_model, parameters_as_inputs
+from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
 from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
 from workbench.ort.losses.losses import append_losses
 from workbench.ort.ondevice.checkpoint import write_checkpoint
@@ -67,14 +67,14 @@ def session(
     del with_loss.graph.output[1:]
     leave_out_ignored_labels(with_loss)
     made, report = make_trainable(with_loss, trainable)
-    training_model = build_training_model(
+    training_model = build_training_graph(
         made,
         trainable=[name for name in held if name in trainable],
         frozen=frozen,
         state_updates=report.state_updates,
         gradients=report.gradients,
         weight_decay=gradient_weight_decay(optimizer, weight_decay),
-    )
+    ).model
     onnx.save(training_model, folder / "training.onnx")
     onnx.save(parameters_as_inputs(eval_model, [*trainable, *frozen]), folder / "eval.onnx")
     onnx.save(make_optimizer_model(optimizer, weight_decay), folder / "optimizer.onnx")

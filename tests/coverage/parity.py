@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from tests.coverage.case import Variant
 from workbench import ORTModule
 from workbench.engines.on_torch.randomness import disable_randomness
-from workbench.ort.graph.gradient import build_training_model, parameters_as_inputs
+from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
 from workbench.ort.ondevice.checkpoint import write_checkpoint
 from workbench.ort.ondevice.ondevice import TrainingSession
 from workbench.ort.ondevice.optimizers import make_optimizer_model
@@ -157,13 +157,13 @@ def session(
     frozen = [name for name in held if name not in trainable]
     made, report = make_trainable(graph, trainable)
     made = _with_loss(made)
-    training_model = build_training_model(
+    training_model = build_training_graph(
         made,
         trainable=trainable,
         frozen=frozen,
         state_updates=report.state_updates,
         gradients=report.gradients,
-    )
+    ).model
     onnx.save(training_model, folder / "training.onnx")
     # The rewritten forward pass, in training mode, in place of the eval model.
     onnx.save(parameters_as_inputs(made, [*trainable, *frozen]), folder / "eval.onnx")

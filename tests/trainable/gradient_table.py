@@ -19,7 +19,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.forked import outcome
-from workbench.ort.graph.gradient import build_training_model
+from workbench.ort.graph.gradient import build_training_graph
 from workbench.ort.native import native
 from workbench.ort.ondevice.checkpoint import write_checkpoint
 from workbench.ort.ondevice.ondevice import TrainingSession
@@ -219,7 +219,9 @@ def difference(case: Case, folder: Path, *, rewritten: bool) -> float:
     if rewritten:
         model, report = make_trainable(model, ["p"])
         gradients = report.gradients
-    training_model = build_training_model(model, trainable=["p"], frozen=[], gradients=gradients)
+    training_model = build_training_graph(
+        model, trainable=["p"], frozen=[], gradients=gradients
+    ).model
     onnx.save(training_model, folder / "t.onnx")
     onnx.save(make_optimizer_model("sgd", 0.0), folder / "o.onnx")
     write_checkpoint(model, ["p"], [], folder / "c")

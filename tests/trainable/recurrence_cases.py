@@ -15,7 +15,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.forked import outcome
-from workbench.ort.graph.gradient import build_training_model, parameters_as_inputs
+from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
 from workbench.ort.native import native
 from workbench.ort.ondevice.checkpoint import write_checkpoint
 from workbench.ort.ondevice.ondevice import TrainingSession
@@ -142,7 +142,9 @@ def difference(case: Case, folder: Path) -> dict[str, float]:
     """Of the loss to that of the graph before, and of the gradients, over the largest of them."""
     model, p = build(case)
     made, report = make_trainable(model, ["p"])
-    training = build_training_model(made, trainable=["p"], frozen=[], gradients=report.gradients)
+    training = build_training_graph(
+        made, trainable=["p"], frozen=[], gradients=report.gradients
+    ).model
     onnx.save(training, folder / "t.onnx")
     onnx.save(with_p_as_input(model), folder / "e.onnx")
     onnx.save(make_optimizer_model("sgd", 0.0), folder / "o.onnx")

@@ -57,7 +57,7 @@ class SavedComparison(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     class PlanRecord(BaseModel):
-        """The fields of `Plan`."""
+        """The fields of `LockstepPlan`."""
 
         warmup: int = Field(ge=0)
         burst: int = Field(ge=1)

@@ -85,10 +85,6 @@ class GraphDescription(NamedTuple):
     notices: tuple[str, ...] = ()
     """Sentences on unexpected properties of the graph."""
 
-    @property
-    def operator_count(self) -> int:
-        return sum(node.kind == "operator" for node in self.nodes)
-
     def find(self, name: str) -> int | None:
         """Position of the node with this name, or whose output has it."""
         for index, node in enumerate(self.nodes):

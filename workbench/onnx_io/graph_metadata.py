@@ -19,6 +19,9 @@ is right for, as JSON; an axis of any size is left out."""
 CHANGED_INPUTS = "changed_inputs"
 """Of a model: names of the inputs that the module changes in place, separated by spaces."""
 
+REWRITES = "rewrites"
+"""Of a model: names of the rewrites that were applied to it, in order, with commas."""
+
 PADDING_INDEX = "padding_idx"
 """For a Gather: the row of the embedding that gets no gradient."""
 

@@ -59,7 +59,7 @@ def sort_nodes(graph: onnx.GraphProto, what: str) -> None:
     nodes = list(graph.node)
     makers = {name: index for index, node in enumerate(nodes) for name in node.output if name}
     needs = {
-        index: [makers[name] for name in _read(node) if name in makers]
+        index: [makers[name] for name in values_read(node) if name in makers]
         for index, node in enumerate(nodes)
     }
     if all(maker < index for index, read in needs.items() for maker in read):
@@ -112,10 +112,11 @@ def _subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
         yield from attribute.graphs
 
 
-def _read(node: onnx.NodeProto) -> Iterator[str]:
+def values_read(node: onnx.NodeProto) -> Iterator[str]:
     """Names of the inputs of a node, with those that its subgraphs use from outside."""
     yield from node.input
     for graph in _subgraphs(node):
         own = {name for inner in graph.node for name in inner.output}
+        own |= {value.name for value in (*graph.input, *graph.initializer)}
         for inner in graph.node:
-            yield from (name for name in _read(inner) if name not in own)
+            yield from (name for name in values_read(inner) if name not in own)

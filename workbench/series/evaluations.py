@@ -19,14 +19,13 @@ class Metric(NamedTuple):
     unit: str
     scale: float
     """The shown value is the recorded one times this."""
-    higher_is_better: bool
 
 
 METRICS = (
-    Metric("accuracy", "Accuracy", "% of the test split", 100.0, True),
-    Metric("r2", "R²", "on the test split", 1.0, True),
-    Metric("perplexity", "Perplexity", "on the test split", 1.0, False),
-    Metric("mean_absolute_error", "Mean absolute error", "on the test split", 1.0, False),
+    Metric("accuracy", "Accuracy", "% of the test split", 100.0),
+    Metric("r2", "R²", "on the test split", 1.0),
+    Metric("perplexity", "Perplexity", "on the test split", 1.0),
+    Metric("mean_absolute_error", "Mean absolute error", "on the test split", 1.0),
 )
 """In the order of preference: a chart shows the first that the run has."""
 

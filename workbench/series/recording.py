@@ -106,15 +106,6 @@ class Recording:
         return 0 if self._last is None else int(self._last[STEP])
 
     @property
-    def total_seconds(self) -> float:
-        """Sum of the durations of all steps."""
-        return 0.0 if self._last is None else float(self._last[SECONDS])
-
-    @property
-    def total_samples(self) -> float:
-        return 0.0 if self._last is None else float(self._last[SAMPLES])
-
-    @property
     def last_loss(self) -> StepValue:
         return NOTHING if self._last is None else StepValue(float(self._last[3]), self.last_step)
 

@@ -9,6 +9,7 @@ import onnx
 import onnx_ir as ir
 
 from workbench.errors import EngineError
+from workbench.onnx_io.graph_metadata import REWRITES
 from workbench.onnx_io.nodes import DEFAULT_DOMAINS
 from workbench.trainable.gradient_path import GradientPath, values_read
 from workbench.trainable.obstacle import CONTROL_FLOW
@@ -61,6 +62,7 @@ class Postconditions:
                 "or train with engine='pytorch'."
             )
         self._applied.append(name)
+        edit.model.metadata_props[REWRITES] = ", ".join(self._applied)
         self._nodes = set(edit.graph)
 
     def _problems(

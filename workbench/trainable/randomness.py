@@ -27,8 +27,8 @@ def without_randomness(onnx_model: onnx.ModelProto) -> onnx.ModelProto:
         return onnx_model
     made = onnx.ModelProto()
     made.CopyFrom(onnx_model)
-    chances = {n.output[0]: n.input[1] for n in onnx_model.graph.node if n.op_type == "Less"}
-    nodes = [part for node in onnx_model.graph.node for part in _without_draw(node, chances)]
+    probabilities = {n.output[0]: n.input[1] for n in onnx_model.graph.node if n.op_type == "Less"}
+    nodes = [part for node in onnx_model.graph.node for part in _without_draw(node, probabilities)]
     del made.graph.node[:]
     made.graph.node.extend(nodes)
     return made
@@ -44,8 +44,15 @@ def _draws(node: onnx.NodeProto) -> bool:
     return node.op_type in _LIKE or node.op_type in _OF_A_SHAPE or node.op_type == "Bernoulli"
 
 
-def _without_draw(node: onnx.NodeProto, chances: Mapping[str, str]) -> Iterable[onnx.NodeProto]:
-    """The nodes in place of `node`; `chances` are what comparisons read second, by result."""
+def _without_draw(
+    node: onnx.NodeProto, probabilities: Mapping[str, str]
+) -> Iterable[onnx.NodeProto]:
+    """The nodes in place of `node`.
+
+    Args:
+        node: of the forward graph.
+        probabilities: the second input of each comparison, by its result.
+    """
     from onnx import TensorProto, helper
 
     if not _draws(node):
@@ -55,7 +62,7 @@ def _without_draw(node: onnx.NodeProto, chances: Mapping[str, str]) -> Iterable[
     if node.op_type == "Dropout":
         return [_like(node, helper.make_node("Identity", node.input[:1], [output], name))]
     if node.op_type == "Cast":
-        return [helper.make_node("Identity", [chances[node.input[0]]], [output], name)]
+        return [helper.make_node("Identity", [probabilities[node.input[0]]], [output], name)]
     if node.op_type == "Bernoulli":
         dtype = given.get("dtype")
         if dtype is None:

@@ -108,7 +108,7 @@ def with_faster_products(config: TrainingConfig, model: Model) -> TrainingConfig
 
 
 def _convolutions(model: Model) -> int:
-    """Number of parameters that may be weights of convolutions; a learnt token is not."""
+    """Number of parameters that may be weights of convolutions; a learned token is not."""
     shapes = model.parameter_shapes.values()
     return sum(len(shape) > 2 and shape[0] > 1 for shape in shapes)
 

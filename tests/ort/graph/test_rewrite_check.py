@@ -41,6 +41,16 @@ def test_an_invalid_graph_is_refused_with_the_rewrites_before(
         check_rewrite(made, "pooling kernels")
 
 
+def test_a_value_that_a_subgraph_reads_must_be_computed() -> None:
+    ends = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])]
+    branches = {
+        name: helper.make_graph([relu(read, "y")], name, [], ends)
+        for name, read in (("then_branch", "x"), ("else_branch", "gone"))
+    }
+    with pytest.raises(EngineError, match="If 'choice' reads 'gone', which nothing computes"):
+        check_rewrite(model(helper.make_node("If", ["x"], ["y"], "choice", **branches)), "kernels")
+
+
 def test_an_editor_checks_what_it_wrote() -> None:
     made = model(relu("x", "h"), relu("h", "y"))
     editor = GraphEditor(made.graph)

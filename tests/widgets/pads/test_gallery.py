@@ -203,7 +203,7 @@ def test_a_pad_that_is_shown_prepares_with_its_settings(
 ) -> None:
     prepared: queue.Queue[tuple[str, dict[str, object]]] = queue.Queue()
     monkeypatch.setattr(
-        "workbench.widgets.pads.pad.prepare",
+        "workbench.controller.jobs.personaliser.prepare",
         lambda kind, **settings: prepared.put((kind, settings)),
     )
     pad = make(steps=3)

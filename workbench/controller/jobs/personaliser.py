@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -9,7 +10,9 @@ from typing import Any, Protocol
 
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.state import State, failure
-from workbench.personalisation import Examples, Personalisation, personalise
+from workbench.errors import WorkbenchError
+from workbench.personalisation import Examples, Personalisation, personalise, prepare
+from workbench.personalisation.example import Kind
 
 PERIOD_S = 0.2
 PREPARING = State("starting", "busy", "Preparing the examples and the base model …", "0 s", 0.0)
@@ -43,6 +46,20 @@ class Personaliser:
     def active(self) -> bool:
         """Whether a training is in progress."""
         return not self._idle.is_set()
+
+    def prepare(self, kind: Kind, settings: Callable[[], Mapping[str, Any]]) -> None:
+        """Generate what a training needs, on a thread of its own. Problems are left to `train`.
+
+        Args:
+            kind: of the examples.
+            settings: returns those of `personalise`; called on the thread.
+        """
+
+        def work() -> None:
+            with contextlib.suppress(WorkbenchError):
+                prepare(kind, **settings())
+
+        threading.Thread(target=work, name="workbench-pad-prepare", daemon=True).start()
 
     def train(self, order: Callable[[], tuple[Examples, Mapping[str, Any]]]) -> bool:
         """Train, unless a training is in progress; returns whether it does.

@@ -46,10 +46,10 @@ class ExportCacheTask(Task):
     def run(self, inputs: Inputs, report: Report) -> TaskResult:  # noqa: ARG002
         if os.environ.get(VARIABLE) == OFF:
             raise WorkbenchError("The cache is off: switch it on to remove what is in it.")
-        told: list[str] = []
-        removed_bytes = clear_cache(told.append)
-        if told:
-            raise WorkbenchError(" ".join(told))
+        messages: list[str] = []
+        removed_bytes = clear_cache(messages.append)
+        if messages:
+            raise WorkbenchError(" ".join(messages))
         return TaskResult(f"Removed {size_text(removed_bytes)}.")
 
     def code(
@@ -79,10 +79,10 @@ class ExportCacheTask(Task):
             os.environ[VARIABLE] = value
 
     def describe(self, model: Model | None) -> str:  # noqa: ARG002
-        told: list[str] = []
-        cache = ExportCache.of_user(told.append)
+        messages: list[str] = []
+        cache = ExportCache.of_user(messages.append)
         if cache is None:
-            return " ".join(told) or "It is off."
+            return " ".join(messages) or "It is off."
         count, size_bytes = cache.contents()
         exports = "1 export" if count == 1 else f"{count} exports"
         return f"{exports}, {size_text(size_bytes)}, in {cache.folder}."

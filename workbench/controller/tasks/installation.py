@@ -1,4 +1,4 @@
-"""What is installed and works, and how to mend the rest, as `wb.doctor`."""
+"""What is installed and works, and how to fix the rest, as `wb.doctor`."""
 
 from __future__ import annotations
 
@@ -50,4 +50,4 @@ class InstallationTask(Task):
 
 
 def _detail(found: Finding) -> str:
-    return f"{found.detail}. To mend it: {found.remedy}" if found.remedy else found.detail
+    return f"{found.detail}. To fix it: {found.remedy}" if found.remedy else found.detail

@@ -13,7 +13,7 @@ from workbench.load.base_sample import BaseSample, base_samples
 from workbench.personalisation import prepare
 from workbench.personalisation.example import Kind
 from workbench.personalisation.personalise import DEFAULTS, HELD_OUT
-from workbench.settings.engines import BUILT_IN
+from workbench.settings.engines import offered_engines
 
 PADS: Mapping[Kind, str] = {"image": "SketchPad", "audio": "SoundPad", "text": "TextPad"}
 """Public name of the widget that makes examples of each kind."""
@@ -47,9 +47,7 @@ class OwnExamplesTask(Task):
     action = ""
     needs_model = False
     fields = (
-        SettingField(
-            "engine", "Engine", "", "choice", "ondevice", tuple(each.name for each in BUILT_IN)
-        ),
+        SettingField("engine", "Engine", "", "choice", "ondevice", offered_engines()),
         SettingField(
             "train",
             "Layers to train",

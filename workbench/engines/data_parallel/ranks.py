@@ -1,6 +1,6 @@
 """Data-parallel training in several processes: the rows of each rank and what ranks exchange.
 
-Rank 0 runs the training loop; the others follow its commands (`workbench.worker.follower`). Ranks
+Rank 0 runs the training loop; the others follow its commands (`workbench.ranks.follower`). Ranks
 exchange gradients by DistributedDataParallel, over gloo on the loopback interface.
 """
 

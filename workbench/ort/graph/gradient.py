@@ -72,26 +72,6 @@ class TrainingGraph(NamedTuple):
     uses them."""
 
 
-def build_training_model(
-    model: onnx.ModelProto,
-    *,
-    trainable: Sequence[str],
-    frozen: Sequence[str],
-    state_updates: Sequence[StateUpdate] = (),
-    gradients: Sequence[NodeGradient] = (),
-    weight_decay: float = 0.0,
-) -> onnx.ModelProto:
-    """The model of `build_training_graph`."""
-    return build_training_graph(
-        model,
-        trainable=trainable,
-        frozen=frozen,
-        state_updates=state_updates,
-        gradients=gradients,
-        weight_decay=weight_decay,
-    ).model
-
-
 def build_training_graph(
     model: onnx.ModelProto,
     *,
@@ -106,7 +86,7 @@ def build_training_graph(
 
     Args:
         model: forward graph with its loss as first output, as returned by `make_trainable` and
-            `append_loss`.
+            `append_losses`.
         trainable: names of initializers; the loss depends on each.
         frozen: names of initializers that become inputs without a gradient.
         state_updates: buffers among `frozen` that every step overwrites, in place, with the value

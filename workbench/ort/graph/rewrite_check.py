@@ -10,19 +10,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from workbench.errors import EngineError
+from workbench.onnx_io.graph_metadata import REWRITES
+from workbench.onnx_io.nodes import values_read
 
 if TYPE_CHECKING:
     import onnx
-
-REWRITES = "rewrites"
-"""Metadata of a model: names of the rewrites that were applied to it, in order, with commas."""
 
 
 def check_rewrite(model: onnx.ModelProto, rewrite: str) -> None:
     """Check the graph that a rewrite left, and add the rewrite to those applied.
 
-    - Every node reads inputs, initializers and results of nodes. Their order is not checked: ONNX
-      Runtime sorts nodes when it loads a graph.
+    - Every node, with its subgraphs, reads inputs, initializers and results of nodes. Their order
+      is not checked: ONNX Runtime sorts nodes when it loads a graph.
     - Every value is computed once.
     - Every output of the graph is computed, an input or an initializer.
     - The domain of every node is declared.
@@ -57,7 +56,7 @@ def _problems(model: onnx.ModelProto) -> Iterator[str]:
     for node in graph.node:
         if node.domain not in domains:
             yield f"the domain {node.domain!r} of {node.op_type} {node.name!r} is not declared."
-        for name in filter(None, node.input):
+        for name in filter(None, values_read(node)):
             if name not in given and name not in computed:
                 yield f"{node.op_type} {node.name!r} reads {name!r}, which nothing computes."
         for name in filter(None, node.output):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.data.target_specs import target_names, target_spec
+from workbench.data.target_specs import target_names
 from workbench.errors import ConfigError
-from workbench.losses.loss import Loss, as_losses
+from workbench.losses.loss import Loss
 from workbench.losses.loss_functions import load_function
 from workbench.losses.loss_outputs import outputs_read
 from workbench.models import TensorSpec
@@ -19,28 +19,6 @@ from workbench.ort.losses.loss_graph import PREFIX, LossGraph, opset_of, shape_o
 
 if TYPE_CHECKING:
     import onnx
-
-
-def append_loss(
-    model: onnx.ModelProto,
-    loss: str | Loss,
-    *,
-    target: str = "target",
-    row_shape: Sequence[int] | None = None,
-) -> onnx.ModelProto:
-    """`append_losses` for one loss.
-
-    Args:
-        model: see `append_losses`.
-        loss: its name, or the loss with its options.
-        target: name of the new input.
-        row_shape: shape of the target of one row; None: not known.
-    """
-    losses = as_losses(loss)
-    specs = None
-    if row_shape is not None:
-        specs = (target_spec(losses[0], shape_of(model.graph.output[0]), row_shape, target),)
-    return append_losses(model, losses, targets=specs, names=(target,))
 
 
 def append_losses(

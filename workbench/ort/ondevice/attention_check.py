@@ -47,12 +47,12 @@ def attention_check(drawn: np.random.Generator) -> AttentionCheck:
     largest = np.where(empty, 0, scores.max(-1))
     powers = np.exp(scores - largest[..., None])
     inverse = np.divide(1, powers.sum(-1), where=~empty, out=np.zeros_like(largest))
-    chances = powers * inverse[..., None]
+    probabilities = powers * inverse[..., None]
     slopes = dy @ wide_v.swapaxes(-1, -2)
-    slopes = chances * (slopes - (chances * slopes).sum(-1, keepdims=True))
+    slopes = probabilities * (slopes - (probabilities * slopes).sum(-1, keepdims=True))
     gradients = [
         *(scale * slopes @ wide_k, scale * slopes.swapaxes(-1, -2) @ wide_q),
-        chances.swapaxes(-1, -2) @ dy,
+        probabilities.swapaxes(-1, -2) @ dy,
     ]
 
     def stored(value: Array, tensor: str) -> Array:
@@ -64,7 +64,7 @@ def attention_check(drawn: np.random.Generator) -> AttentionCheck:
         {**AXES, "scale": scale, "empty_rows": 1},
         [*map(stored, (q, k, v), names), mask],
         [
-            stored(chances @ wide_v, "result"),
+            stored(probabilities @ wide_v, "result"),
             *(largest.astype(np.float32), inverse.astype(np.float32)),
         ],
         stored(upstream, "result"),

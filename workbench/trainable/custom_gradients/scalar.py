@@ -56,8 +56,8 @@ class ScalarSqrtGradient(ScalarGradient, ElementwiseGradient):
 
 
 class ScalarPowGradient(ScalarGradient, PowGradient):
-    """As that of other powers."""
+    """`PowGradient` of numbers without axes."""
 
 
 class ScalarWhereGradient(ScalarGradient, WhereGradient):
-    """As that of other choices."""
+    """`WhereGradient` of numbers without axes."""

@@ -15,8 +15,8 @@ from workbench.graph_view.painted import painted
 from workbench.graph_view.wire import to_bytes
 
 if TYPE_CHECKING:
+    from workbench.controller.graph_reader import GraphReader
     from workbench.profiling import Profile
-    from workbench.widgets.graph.graph_reader import GraphReader
 
 Content = dict[str, Any]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import traitlets
 
+from workbench.controller.graph_reader import MOST_SHOWN, GraphReader
 from workbench.errors import ConfigError, nearest, value_text
 from workbench.graph_view import GraphFile
 from workbench.graph_view.description import GraphDescription
@@ -16,7 +17,6 @@ from workbench.graph_view.opened import opened_at_first
 from workbench.graph_view.svg import write_svg
 from workbench.widgets.bundle import bundle
 from workbench.widgets.graph import graph_messages
-from workbench.widgets.graph.graph_reader import MOST_SHOWN, GraphReader
 from workbench.widgets.option_error import OptionError
 from workbench.widgets.subshell import answer_while_busy
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import html
 import threading
 import uuid
@@ -17,8 +16,8 @@ import traitlets
 from workbench.controller.jobs.personaliser import Personaliser, outcome
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.state import State, failure
-from workbench.errors import DataError, RunError, WorkbenchError
-from workbench.personalisation import Examples, Personalisation, prepare
+from workbench.errors import DataError, RunError
+from workbench.personalisation import Examples, Personalisation
 from workbench.personalisation.example import Kind
 from workbench.widgets.pads.command import PadCommand
 from workbench.widgets.pads.example_files import examples_in, file_content
@@ -32,7 +31,10 @@ class AbstractWidget(traitlets.MetaHasTraits, ABCMeta):
 
 
 class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
-    """A widget whose person trains a model. Its methods do what its buttons do, on any thread."""
+    """A widget on which a user makes examples and trains a model.
+
+    Its methods do what its buttons do, on any thread.
+    """
 
     kind: ClassVar[Kind]
     """Of the examples."""
@@ -172,14 +174,9 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
         data, metadata = self._repr_mimebundle_(**options) or ({}, {})
         display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
         # While the user makes examples, so that they wait less after pressing Train.
-        threading.Thread(target=self._prepare, name="workbench-pad-prepare", daemon=True).start()
+        self._personaliser.prepare(self.kind, self.settings)
         empty = {"text/html": "", "text/plain": ""}
         display(empty, raw=True, display_id=self._display_id)  # type: ignore[no-untyped-call]
-
-    def _prepare(self) -> None:
-        # What is wrong is said when it is trained.
-        with contextlib.suppress(WorkbenchError):
-            prepare(self.kind, **self.settings())
 
     def _keep_in_notebook(self, text: str) -> None:
         """For readers without a kernel, to whom the pad shows nothing."""
@@ -194,7 +191,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
 
     @abstractmethod
     def _collected(self) -> Examples:
-        """The person's own examples."""
+        """The user's own examples."""
 
     @abstractmethod
     def _extend(self, loaded: Examples) -> None:

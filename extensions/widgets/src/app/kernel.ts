@@ -32,10 +32,10 @@ interface Session {
 export function onKernelGone(model: AnyModel, callback: () => void, signal: AbortSignal): void {
   const manager = model.widget_manager as { context?: { sessionContext?: Session } } | undefined;
   const session = manager?.context?.sessionContext;
-  let told = false;
+  let reported = false;
   const tell = () => {
-    if (told || signal.aborted) return;
-    told = true;
+    if (reported || signal.aborted) return;
+    reported = true;
     callback();
   };
   model.on(LOST, tell);

@@ -39,7 +39,7 @@ export class Matches {
     return this.found[this.at] ?? null;
   }
 
-  /** How many there are and, while one is looked at, which. */
+  /** Number of matches and, while one is selected, its position. */
   get text(): string {
     const total = this.found.length.toLocaleString("en");
     if (this.at >= 0) return `${(this.at + 1).toLocaleString("en")} of ${total}`;

@@ -97,10 +97,10 @@ function render({ model, el }: RenderProps<Traits>): void {
     const title = model.get("title");
     const heading = element("h2", {}, title ? `Data: ${title}` : "Data");
     const problem = model.get("problem");
-    const told = problem ? [element("p", { class: "wb-problem", role: "alert" }, problem)] : [];
+    const alerts = problem ? [element("p", { class: "wb-problem", role: "alert" }, problem)] : [];
     if (!title) {
       const hint = element("p", { class: "wb-hint" }, model.get("hint"));
-      el.replaceChildren(heading, ...(problem ? told : [hint]));
+      el.replaceChildren(heading, ...(problem ? alerts : [hint]));
       return;
     }
     const facts = element("dl", { class: "wb-data-facts" });
@@ -119,7 +119,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     if (counts.length) beside.append(bars(counts));
     el.replaceChildren(
       heading,
-      ...told,
+      ...alerts,
       ...(pictures.length ? [gallery(pictures)] : []),
       ...(texts.length ? [textList(texts)] : []),
       beside,

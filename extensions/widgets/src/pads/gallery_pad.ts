@@ -14,7 +14,7 @@ interface Parts {
   noun: string;
   /** Where examples are made. */
   make: HTMLElement;
-  /** Where something new is made that is to be recognised. */
+  /** Where a new example is made for the model to recognise. */
   tryControls: HTMLElement;
   /** What to do there. */
   tryHint: string;

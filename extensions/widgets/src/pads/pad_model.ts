@@ -77,7 +77,7 @@ export function padRoot(el: HTMLElement): void {
   el.setAttribute("data-lm-suppress-shortcuts", "true");
 }
 
-/** Something that can be sent to: the model of any pad. */
+/** What a message can be sent to: the model of any pad. */
 export interface Sender {
   send(content: unknown, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
 }

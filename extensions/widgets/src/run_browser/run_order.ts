@@ -31,7 +31,7 @@ export const SORT_LABELS: Record<SortKey, string> = {
   samplesPerS: "Throughput",
 };
 
-/** Values that a row must have, by what they are of; an empty one allows all. */
+/** Required values of a row by column; an empty one allows all. */
 export interface Filters {
   status: string;
   engine: string;

@@ -143,7 +143,7 @@ class RunTableView {
   }
 
   private receive(message: RowMessage, curves: Float32Array): void {
-    // A view that has just opened waits for everything; changes before that would be of nothing.
+    // A view that has just opened waits for all rows: changes would have nothing to apply to.
     if (!message.full && !this.synced) return;
     const before = this.grid.ids;
     const known = new Set(this.store.rows.keys());

@@ -1,4 +1,4 @@
-// A task of a step, in a section that unfolds: its fields, its button, and what it came to.
+// A task of a step, in a section that unfolds: its fields, its button and its result.
 
 import type { RenderProps } from "@anywidget/types";
 import { element, freshId } from "../element";

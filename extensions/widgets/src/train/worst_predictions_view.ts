@@ -16,7 +16,7 @@ interface Row {
   picture: string;
   target_picture: string;
   predicted_picture: string;
-  /** Empty where it is none. */
+  /** The row as text; empty for other rows. */
   text: string;
   /** Of each position of a text. */
   target_symbols: string[];

@@ -1,4 +1,4 @@
-"""How a node's window slides over a picture, as our kernels of convolution and pooling are told."""
+"""The attributes of convolution and pooling kernels: how a window slides over a picture."""
 
 from __future__ import annotations
 

@@ -65,10 +65,6 @@ class Packing:
             self._packed[name] = self._pack(name, layout)
         return self._packed[name]
 
-    def is_packed(self, name: str) -> bool:
-        """Whether the rows of kept tokens of a value are computed already."""
-        return name in self._packed
-
     def set_packed(self, name: str, rows: str) -> None:
         """Register `rows` as those of kept tokens of `name`."""
         self._packed[name] = rows
