@@ -107,7 +107,8 @@ def legend(axes: Axes) -> list[str]:
 def test_rounds_and_clients_are_the_record() -> None:
     federation = federation_of(federated())
     rounds = federation.rounds
-    assert rounds.to_dict("list") == {
+    assert rounds["simulated_seconds"].isna().all(), "no device was slower than this machine"
+    assert rounds.drop(columns="simulated_seconds").to_dict("list") == {
         "round": [1, 2], "seconds": [2.0, 4.0], "clients": [1, 2], "left_out": [1, 0],
         "sent_bytes": [3_000_000] * 2, "received_bytes": [1_000_000] * 2,
     }  # fmt: skip
