@@ -74,16 +74,17 @@ def test_a_run_takes_the_faster_products(
         assert config_of(digits).ortmodule.pytorch_kernels == "auto"
 
 
-def test_with_our_own_kernels_one_convolution_makes_no_difference(
+def test_with_our_own_kernels_small_convolutions_and_one_large_make_no_difference(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As that which cuts pictures into patches; a learnt token of three axes is none."""
+    """A large one cuts pictures into patches; a learned token of three axes is none."""
     keep_product_times(times(0.5))
     config = TrainingConfig(engine="ortmodule", threads=1)
-    shapes = {"patches": (64, 3, 4, 4), "token": (1, 1, 64), "head": (10, 64)}
+    shapes = {"patches": (192, 3, 16, 16), "token": (1, 1, 64), "head": (10, 64)}
     for own, more, kernels in (
         (True, {}, "dropout"),
         (False, {}, "auto"),
+        (True, {"second": (48, 32, 3, 3), "third": (48, 48, 3, 3)}, "dropout"),
         (True, {"second": (64, 64, 3, 3)}, "auto"),
     ):
         build(monkeypatch, own=own)

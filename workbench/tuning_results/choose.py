@@ -12,11 +12,11 @@ from workbench.models import Model
 from workbench.settings.config import TrainingConfig
 from workbench.settings.kernel_variants import (
     DEFAULT,
-    MOST_CONVOLUTIONS,
     NO_LINEAR,
     VARIANTS,
     WORKBENCH,
     TunedKernels,
+    suits_own_kernels,
 )
 from workbench.tuning_results.kept import (
     kept_path,
@@ -98,8 +98,9 @@ def with_faster_products(config: TrainingConfig, model: Model) -> TrainingConfig
         return config  # the user's policy is kept, with which the threads do not sleep
     times = kept_product_times()
     own = config.ortmodule.device_kernels and DEVICE_KERNELS in usable_extensions()
-    most = MOST_CONVOLUTIONS if own else 0
-    if times is None or not times.prefers_onnxruntime or _convolutions(model) > most:
+    convolutions = _convolutions(model)
+    suits = suits_own_kernels(convolutions) if own else not convolutions
+    if times is None or not times.prefers_onnxruntime or not suits:
         return config
     name = WORKBENCH if own else NO_LINEAR
     changed = VARIANTS["ortmodule"][name].settings("ortmodule", config.threads)["ortmodule"]
@@ -107,10 +108,10 @@ def with_faster_products(config: TrainingConfig, model: Model) -> TrainingConfig
     return _with_note(config.model_copy(update={"ortmodule": options}), name, str(times))
 
 
-def _convolutions(model: Model) -> int:
-    """Number of parameters that may be weights of convolutions; a learned token is not."""
+def _convolutions(model: Model) -> list[tuple[int, ...]]:
+    """Shapes of the parameters that may be weights of convolutions; a learned token is not."""
     shapes = model.parameter_shapes.values()
-    return sum(len(shape) > 2 and shape[0] > 1 for shape in shapes)
+    return [shape for shape in shapes if len(shape) > 2 and shape[0] > 1]
 
 
 def _with_note(config: TrainingConfig, variant: str | None, reason: str) -> TrainingConfig:

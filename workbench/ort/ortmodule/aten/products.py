@@ -19,7 +19,7 @@ from workbench.extensions.native_extension import DEVICE_KERNELS, native_extensi
 from workbench.ort.graph.inference import InferenceSession
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
 from workbench.ort.ortmodule.deterministic import is_deterministic
-from workbench.settings.kernel_variants import MOST_CONVOLUTIONS
+from workbench.settings.kernel_variants import LARGE_CONVOLUTION, suits_own_kernels
 from workbench.settings.ortmodule_options import ORTModuleOptions, PyTorchKernels
 from workbench.tuning_results.kept import this_environment
 from workbench.tuning_results.product_times import (
@@ -69,10 +69,20 @@ def chosen_kernels(options: ORTModuleOptions, graph: onnx.GraphProto) -> Product
         return ProductChoice("all", str(times))
     if not _threads_sleep():
         return ProductChoice("all", f"{times}; {_SPINNING}")
-    convolutions = sum(node.op_type == "Conv" for node in graph.node)
     own = options.device_kernels and not native_extension(DEVICE_KERNELS).problem
-    without = own and convolutions <= MOST_CONVOLUTIONS
+    without = own and suits_own_kernels(_convolutions(graph))
     return ProductChoice("dropout" if without else "no_linear", str(times))
+
+
+def _convolutions(graph: onnx.GraphProto) -> list[tuple[int, ...]]:
+    """Shape of the weights of each convolution."""
+    shapes = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
+    for value in graph.input:
+        axes = value.type.tensor_type.shape.dim
+        shapes[value.name] = tuple(axis.dim_value for axis in axes)
+    # Weights that are computed, as by a parametrization, are those of a large one.
+    unknown = (LARGE_CONVOLUTION,)
+    return [shapes.get(node.input[1], unknown) for node in graph.node if node.op_type == "Conv"]
 
 
 def _threads_sleep() -> bool:
