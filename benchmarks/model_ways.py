@@ -62,9 +62,9 @@ OTHERS = (
 ABLATIONS: Mapping[str, tuple[Ablation, ...]] = {
     "text-bert": (DEVICE_KERNELS, ALL_KERNELS, NO_LINEAR, KERNELS, OWN_KERNELS, MEMORY, *OTHERS),
     "hf-classifier": (DEVICE_KERNELS, ALL_KERNELS, NO_LINEAR, KERNELS, OWN_KERNELS),
-    "digits-cnn": (DEVICE_KERNELS, KERNELS, WITHOUT_PYTORCH),
-    "sketch-cnn": (WITHOUT_PYTORCH,),
-    "speech-commands": (WITHOUT_PYTORCH,),
+    "digits-cnn": (DEVICE_KERNELS, KERNELS, ALL_KERNELS),
+    "sketch-cnn": (ALL_KERNELS,),
+    "speech-commands": (ALL_KERNELS,),
     "text-bert-512": (DEVICE_KERNELS, ALL_KERNELS, OWN_KERNELS),
     "vit": (ALL_KERNELS, NO_LINEAR, OWN_KERNELS),
     "resnet": (DEVICE_KERNELS, KERNELS, OWN_KERNELS, WITHOUT_PYTORCH),
