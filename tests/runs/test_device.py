@@ -61,7 +61,7 @@ def test_the_named_batch_of_what_is_predicted_worst_trains_to_its_end(
 ) -> None:
     device = {"memory_bytes": memory_bytes}
     settings = {"steps": 3, "evaluate": evaluate, "device": device}
-    batch_size = advised_batch(train(model, batch_size=300, **settings))
+    batch_size = advised_batch(train(model, batch_size=600, **settings))
     run = train(model, batch_size=batch_size, **settings).wait(150)
     assert run.status == "completed"
     assert run.summary is not None
