@@ -378,7 +378,7 @@ def test_the_installation_is_checked_before_a_model_is_chosen(
     assert "fix first: torch" in result.sentences
     [table] = result.tables
     assert table.rows == (
-        ("torch", "FAILED", "not installed. To mend it: pip install torch"),
+        ("torch", "FAILED", "not installed. To fix it: pip install torch"),
         ("Python", "ok", "3.12"),
     )
     code = code_for(page.setup, "model", {})

@@ -118,7 +118,8 @@ def test_rounds_and_clients_are_the_record() -> None:
     assert list(clients["left_out"]) == ["", "it was not there", "", ""]
     np.testing.assert_array_equal(clients["loss"], [4.0, np.nan, 2.0, 6.0])
     np.testing.assert_array_equal(clients["test_loss"], [2.0, np.nan, 1.0, 3.0])
-    assert list(clients.columns)[-2:] == ["peak_rss_bytes", "left_out"]
+    last = ["peak_rss_bytes", "left_out", "simulated_seconds"]
+    assert list(clients.columns)[-3:] == last
     assert repr(federation) == "<Federation: 2 clients by by hand, 3 rounds of fedavg>"
     assert (federation.split, federation.options.fraction) == ("by hand", 0.5)
 

@@ -13,9 +13,11 @@ from tests.controller.recording_view import until
 from workbench.controller import Controller
 from workbench.controller.code.page_code import code_for
 from workbench.controller.tasks import own_examples
+from workbench.controller.tasks.own_examples import OwnExamplesTask
 from workbench.controller.tasks.task import NO_MODEL
 from workbench.controller.view import View
 from workbench.errors import ConfigError, DataError
+from workbench.settings.engines import offered_engines
 from workbench.widgets.pads import SketchPad, TextPad
 from workbench.widgets.train.own_examples import PADS, OwnExamples
 
@@ -123,3 +125,9 @@ def test_the_code_makes_the_same_pad(
     with pytest.raises(DataError, match="examples=None: give an Examples"):
         exec(without_pad, {"wb": wb})
     assert loaded == [f"{shown.kind}-examples.npz"], "as the pad names its file"
+
+
+def test_the_engines_are_those_that_are_offered() -> None:
+    [engines] = [field.choices for field in OwnExamplesTask().fields if field.name == "engine"]
+    assert engines == offered_engines()
+    assert "fake" not in engines, "it is for tests"

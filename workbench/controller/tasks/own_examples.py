@@ -46,29 +46,35 @@ class OwnExamplesTask(Task):
     )
     action = ""
     needs_model = False
-    fields = (
-        SettingField("engine", "Engine", "", "choice", "ondevice", offered_engines()),
-        SettingField(
-            "train",
-            "Layers to train",
-            "the last one, head, or all",
-            "choice",
-            "head",
-            ("head", "all"),
-        ),
-        SettingField("steps", "Steps", _by_kind("steps"), "whole", ""),
-        SettingField("learning_rate", "Learning rate", _by_kind("learning_rate"), "number", ""),
-        SettingField("held_out", "Held out", "share of the examples", "number", f"{HELD_OUT:g}"),
-        SettingField("augment", "Augment", "varied copies of the examples", "switch", YES),
-        SettingField("seed", "Random seed", "", "whole", "0"),
-        SettingField(
-            "base",
-            "Initial weights",
-            "a run of this model, .safetensors or .onnx file",
-            "text",
-            "base checkpoint",
-        ),
-    )
+
+    @property
+    def fields(self) -> tuple[SettingField, ...]:
+        """Its fields; the engines are those that are registered when it is asked."""
+        return (
+            SettingField("engine", "Engine", "", "choice", "ondevice", offered_engines()),
+            SettingField(
+                "train",
+                "Layers to train",
+                "the last one, head, or all",
+                "choice",
+                "head",
+                ("head", "all"),
+            ),
+            SettingField("steps", "Steps", _by_kind("steps"), "whole", ""),
+            SettingField("learning_rate", "Learning rate", _by_kind("learning_rate"), "number", ""),
+            SettingField(
+                "held_out", "Held out", "share of the examples", "number", f"{HELD_OUT:g}"
+            ),
+            SettingField("augment", "Augment", "varied copies of the examples", "switch", YES),
+            SettingField("seed", "Random seed", "", "whole", "0"),
+            SettingField(
+                "base",
+                "Initial weights",
+                "a run of this model, .safetensors or .onnx file",
+                "text",
+                "base checkpoint",
+            ),
+        )
 
     def run(self, inputs: Inputs, report: Report) -> TaskResult:
         base = chosen_base(inputs.setup)

@@ -112,10 +112,14 @@ class Task(ABC):
     explanation: ClassVar[str]
     action: ClassVar[str]
     """On its button. Empty: it has none, and is done whenever its section is opened."""
-    fields: ClassVar[tuple[SettingField, ...]] = ()
     needs_model: ClassVar[bool] = True
     """Without, it can be done at any time."""
     needs_artifacts: ClassVar[bool] = False
+
+    @property
+    def fields(self) -> tuple[SettingField, ...]:
+        """Its fields, in their order."""
+        return ()
 
     @abstractmethod
     def run(self, inputs: Inputs, report: Report) -> TaskResult:
