@@ -93,7 +93,7 @@ def test_with_our_own_kernels_small_convolutions_and_one_large_make_no_differenc
         assert chosen.ortmodule.pytorch_kernels == kernels
 
 
-def test_what_was_set_stays_and_convolutions_are_pytorchs(
+def test_what_was_set_stays_and_convolutions_are_pytorchs_without_our_kernels(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep_product_times(times(0.5))
@@ -101,7 +101,9 @@ def test_what_was_set_stays_and_convolutions_are_pytorchs(
         config = config_of(digits, ortmodule={"pytorch_kernels": kernels})
         assert config.ortmodule.pytorch_kernels == kernels
     assert config_of(digits, tuning="off").ortmodule.pytorch_kernels == "auto"
-    assert config_of(digits, "digits-cnn").ortmodule.pytorch_kernels == "auto"
+    for own, kernels in ((False, "auto"), (True, "dropout")):
+        build(monkeypatch, own=own)
+        assert config_of(digits, "digits-cnn").ortmodule.pytorch_kernels == kernels
     assert config_of(digits, engine="pytorch").tuning == "kept"
     monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
     assert config_of(digits).ortmodule.pytorch_kernels == "auto"
