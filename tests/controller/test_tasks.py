@@ -28,6 +28,7 @@ from workbench.controller.tasks import (
     tuning,
     verification,
 )
+from workbench.controller.tasks.largest_batch import LargestBatchTask
 from workbench.controller.tasks.task import (
     NO_ARTIFACTS,
     NO_MODEL,
@@ -529,3 +530,11 @@ def test_each_task_does_what_it_says(
     state = done(page, "app")
     assert state.result is not None, state.problem
     assert wb.load_run(tmp_path / "federated-app" / "server").federation is not None
+
+
+def test_the_largest_batch_is_predicted_with_the_kernels_of_the_page(page: Controller) -> None:
+    values = {"memory_bytes": 10**8}
+    for settings, own in (({}, ""), ({"device_kernels": False}, ", device_kernels=False")):
+        page.typed.set(**settings)
+        code = LargestBatchTask().code(page.setup, values, [])
+        assert code == [f"artifacts.largest_batch(memory_bytes=100000000{own})"]

@@ -39,7 +39,7 @@ class LargestBatchTask(Task):
     )
 
     def run(self, inputs: Inputs, report: Report) -> TaskResult:
-        options = {"memory_bytes": MEMORY_BYTES, **inputs.values}
+        options = _options(inputs.setup, inputs.values)
         report("predicting the memory of batches")
         found = inputs.generated().largest_batch(**options)
         memory = size_text(options["memory_bytes"])
@@ -51,9 +51,15 @@ class LargestBatchTask(Task):
 
     def code(
         self,
-        setup: Setup,  # noqa: ARG002
+        setup: Setup,
         values: Mapping[str, Any],
         given: Sequence[str],  # noqa: ARG002
     ) -> list[str]:
-        options = {"memory_bytes": MEMORY_BYTES, **values}
-        return [call_text("artifacts.largest_batch", [], options)]
+        return [call_text("artifacts.largest_batch", [], _options(setup, values))]
+
+
+def _options(setup: Setup, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of `largest_batch`: the fields, and whether training takes our own kernels."""
+    settings = setup.config_settings()
+    own = {name: settings[name] for name in ("device_kernels",) if name in settings}
+    return {"memory_bytes": MEMORY_BYTES, **values, **own}
