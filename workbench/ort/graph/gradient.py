@@ -95,7 +95,7 @@ def build_training_graph(
             of the named output.
         gradients: gradients that the workbench defines.
         weight_decay: its product with the parameter is added to the gradient.
-        operator_kernels: family, of `FAMILIES["ondevice"]` -> library, where that is not the
+        operator_kernels: family, of `FAMILIES[GraphKind.DEVICE]` -> library, where that is not the
             workbench's.
 
     Raises:
