@@ -17,8 +17,8 @@ from tests.trainable.tensor_cases import CASES, CUBE
 from workbench.errors import UntrainableError
 from workbench.onnx_io.graph_metadata import DETACHED
 from workbench.trainable import find, leading_to_outputs, make_trainable
-from workbench.trainable.custom_gradients.einsum import written_out
-from workbench.trainable.reduced_axes import keeps_axes, reduced_axes
+from workbench.trainable.custom_gradients.products.einsum import written_out
+from workbench.trainable.shapes.reduced_axes import keeps_axes, reduced_axes
 
 TOLERANCE = 0.02
 """Of float32 finite differences, relative to the largest gradient."""

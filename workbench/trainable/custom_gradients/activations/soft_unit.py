@@ -8,7 +8,7 @@ import onnx_ir as ir
 from typing_extensions import override
 
 from workbench.trainable.custom_gradient import BackwardGraph
-from workbench.trainable.custom_gradients.elementwise import ElementwiseGradient
+from workbench.trainable.custom_gradients.elementwise.unary import ElementwiseGradient
 
 
 class SoftplusGradient(ElementwiseGradient):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from workbench.trainable.interpolation import Interpolation
-from workbench.trainable.window import integer, text
+from workbench.trainable.shapes.interpolation import Interpolation
+from workbench.trainable.shapes.window import integer, text
 
 COORDINATES = {
     "align_corners",

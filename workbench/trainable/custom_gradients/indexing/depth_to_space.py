@@ -9,7 +9,7 @@ import onnx_ir as ir
 from typing_extensions import override
 
 from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
-from workbench.trainable.window import integer, text
+from workbench.trainable.shapes.window import integer, text
 
 
 class DepthToSpaceGradient(CustomGradient):

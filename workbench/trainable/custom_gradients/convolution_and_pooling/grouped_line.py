@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
 from workbench.trainable.differentiable import MICROSOFT
-from workbench.trainable.window import integer
+from workbench.trainable.shapes.window import integer
 
 
 class GroupedLineConvGradient(CustomGradient):

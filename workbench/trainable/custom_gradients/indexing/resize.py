@@ -10,7 +10,7 @@ import onnx_ir as ir
 from typing_extensions import override
 
 from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
-from workbench.trainable.resizing import repetitions
+from workbench.trainable.shapes.resizing import repetitions
 
 
 class RepeatingResizeGradient(CustomGradient):

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
 from workbench.trainable.differentiable import MICROSOFT
-from workbench.trainable.window import Window, integer, spatial_sizes, text, window
+from workbench.trainable.shapes.window import Window, integer, spatial_sizes, text, window
 
 
 class GroupedVolumeConvGradient(CustomGradient):

@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 import onnx_ir as ir
 
-from workbench.trainable.limits import GENERAL_REMEDY, Obstacle
+from workbench.trainable.obstacles.limits import GENERAL_REMEDY, Obstacle
 
 FLOAT64 = frozenset({
     "Abs", "Add", "Cast", "Clip", "Div", "Exp", "Expand", "Identity", "Log", "Mul", "Neg", "Pow",

@@ -13,9 +13,9 @@ import onnx_ir as ir
 from typing_extensions import override
 
 from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
-from workbench.trainable.custom_gradients.elementwise import ElementwiseGradient
-from workbench.trainable.custom_gradients.pow import PowGradient
-from workbench.trainable.custom_gradients.where import WhereGradient
+from workbench.trainable.custom_gradients.elementwise.pow import PowGradient
+from workbench.trainable.custom_gradients.elementwise.unary import ElementwiseGradient
+from workbench.trainable.custom_gradients.elementwise.where import WhereGradient
 
 
 class ScalarGradient(CustomGradient):

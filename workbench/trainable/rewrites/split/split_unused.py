@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from workbench.trainable.gradient_path import GradientPath
 from workbench.trainable.rewrite import GraphEdit, Rewrite
-from workbench.trainable.rewrites.split_sizes import split_sizes
+from workbench.trainable.rewrites.split.split_sizes import split_sizes
 
 
 class UnusedSplitToSlices(Rewrite):

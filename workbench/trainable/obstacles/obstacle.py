@@ -13,8 +13,8 @@ from workbench.trainable.differentiable import (
     INSTEAD,
     MICROSOFT,
 )
-from workbench.trainable.element_types import type_obstacle
-from workbench.trainable.limits import GENERAL_REMEDY, LIMITS, Obstacle
+from workbench.trainable.obstacles.element_types import type_obstacle
+from workbench.trainable.obstacles.limits import GENERAL_REMEDY, LIMITS, Obstacle
 from workbench.trainable.registry import own_gradient
 
 CONTROL_FLOW = frozenset({"If", "Loop", "Scan", "SequenceMap"})

@@ -10,7 +10,7 @@ import onnx_ir as ir
 from typing_extensions import override
 
 from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
-from workbench.trainable.window import Window, integer, window
+from workbench.trainable.shapes.window import Window, integer, window
 
 
 class AveragePoolGradient(CustomGradient):

@@ -12,7 +12,7 @@ import onnx_ir as ir
 from typing_extensions import override
 
 from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
-from workbench.trainable.window import text
+from workbench.trainable.shapes.window import text
 
 Mode = Literal["reflect", "edge", "wrap"]
 

@@ -13,7 +13,7 @@ import onnx_ir as ir
 from typing_extensions import override
 
 from workbench.trainable.custom_gradient import BackwardGraph
-from workbench.trainable.custom_gradients.elementwise import ElementwiseGradient, attribute
+from workbench.trainable.custom_gradients.elementwise.unary import ElementwiseGradient, attribute
 
 _SELU_ALPHA = 1.67326319217681884765625
 _SELU_GAMMA = 1.05070102214813232421875

@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from workbench.trainable.rewrite import GraphEdit, Rewrite
-from workbench.trainable.rewrites.split_sizes import split_sizes
+from workbench.trainable.rewrites.split.split_sizes import split_sizes
 
 
 class SequenceToSplit(Rewrite):
