@@ -319,7 +319,7 @@ def test_no_package_has_a_cycle_of_imports() -> None:
         ),
         (
             {
-                "cli/app.py": "from workbench.cli import records",
+                "cli/app.py": "from workbench.cli import options",
                 "cli/__init__.py": "from .app import b",
             },
             0,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Invoke
-from workbench.cli.machine import TOUR, lab
+from workbench.cli.commands.machine import TOUR, lab
 
 
 def test_doctor_tells_people_and_programs(workbench: Invoke) -> None:

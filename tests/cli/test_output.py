@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.cli.output import as_json, frame_rows, print_facts, print_json, print_rows
+from workbench.cli.printing.output import as_json, frame_rows, print_facts, print_json, print_rows
 
 
 def test_json_has_no_numbers_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import workbench as wb
 from tests.cli.command import COMMAND, Invoke
-from workbench.cli import training
+from workbench.cli.commands import training
 from workbench.cli.setting_options import OPTIONS
 from workbench.compare import NOT_COMPARED
 from workbench.display.number_format import significant

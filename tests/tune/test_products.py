@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.cli.extensions import build_extensions
+from workbench.cli.commands.extensions import build_extensions
 from workbench.doctor.kernels import tuning_finding
 from workbench.errors import EngineError
 from workbench.tune import products

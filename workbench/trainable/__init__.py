@@ -1,9 +1,9 @@
 """Graph rewrites that make an ONNX model trainable with ONNX Runtime; onnx and onnx-ir only.
 
-`differentiable` and `obstacles` list what ONNX Runtime can differentiate, as data. For the rest there
-are `rewrites`, which replace a node by operators that it can, and `custom_gradients`, which keep
-the node and define its gradient as a graph. `registry` lists them; `make` applies them and refuses
-what remains.
+`differentiable` and `obstacles` list what ONNX Runtime can differentiate, as data. For the rest
+there are `rewrites`, which replace a node by operators that it can, and `custom_gradients`, which
+keep the node and define its gradient as a graph. `registry` lists them; `make` applies them and
+refuses what remains.
 """
 
 from __future__ import annotations

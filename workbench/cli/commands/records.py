@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.output import frame_rows, print_json, print_rows, say
+from workbench.cli.printing.output import frame_rows, print_json, print_rows, say
 from workbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def runs(
 ) -> None:
     """List the runs in this working directory, newest first, or show or label one."""
     import workbench as wb
-    from workbench.cli.run_facts import show_run
+    from workbench.cli.printing.run_facts import show_run
 
     listed = {"--active": active, "--deleted": deleted, "--purge": purge}
     _refuse_together([name for name, given in listed.items() if given], run, tag)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.cli.output import frame_rows, print_json, print_rows, say
+from workbench.cli.printing.output import frame_rows, print_json, print_rows, say
 from workbench.display.number_format import significant
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.output import print_json, say, stderr
+from workbench.cli.printing.output import print_json, say, stderr
 
 TOUR = Path("notebooks") / "00_tour.ipynb"
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.output import print_json, say, status_updater, stderr
+from workbench.cli.printing.output import print_json, say, status_updater, stderr
 from workbench.cli.setting_options import LORA, LOSS, takes_settings
 
 
@@ -38,7 +38,7 @@ def tune(
     then on. This takes one minute to some minutes.
     """
     import workbench as wb
-    from workbench.cli.training import dataset
+    from workbench.cli.commands.training import dataset
     from workbench.errors import EngineError
     from workbench.files.output_file import check_place, output_path
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.cli import options as opt
-from workbench.cli.output import print_json, say, stderr
+from workbench.cli.printing.output import print_json, say, stderr
 
 
 def clean_cache(json: opt.JsonOption = False) -> None:

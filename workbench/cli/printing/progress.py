@@ -17,7 +17,7 @@ from rich.progress import (
 )
 
 from workbench.cli.exit_status import INTERRUPTED
-from workbench.cli.output import printable, stderr
+from workbench.cli.printing.output import printable, stderr
 from workbench.compare import Comparison
 from workbench.runs import Run
 

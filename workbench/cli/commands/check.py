@@ -9,7 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from workbench.cli import options as opt
-from workbench.cli.output import as_text, print_json, print_table, say, status_updater, stderr
+from workbench.cli.printing.output import (
+    as_text,
+    print_json,
+    print_table,
+    say,
+    status_updater,
+    stderr,
+)
 from workbench.cli.setting_options import LORA, LOSS, takes_settings
 
 if TYPE_CHECKING:
@@ -136,7 +143,7 @@ def _cells(verified: Verification, verdict: EngineVerdict) -> list[Text]:
 
 def _verify(model: Any, settings: dict[str, Any], requires_grad: list[str] | None) -> Verification:
     import workbench as wb
-    from workbench.cli.training import dataset
+    from workbench.cli.commands.training import dataset
 
     source = dataset(settings.pop("data", None), settings.pop("target", None))
     with stderr.status("Verifying the gradients") as status:

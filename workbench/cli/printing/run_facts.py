@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.cli.output import frame_rows, print_facts, print_json, say
+from workbench.cli.printing.output import frame_rows, print_facts, print_json, say
 
 if TYPE_CHECKING:
     from workbench.runs import Run

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.comparison import print_comparison
-from workbench.cli.output import print_json, say
-from workbench.cli.plot import check_plot, save_figure
-from workbench.cli.run_facts import show_run
+from workbench.cli.printing.comparison_table import print_comparison
+from workbench.cli.printing.figure_file import check_plot, save_figure
+from workbench.cli.printing.output import print_json, say
+from workbench.cli.printing.run_facts import show_run
 from workbench.cli.setting_options import LORA, LOSS, chosen_ortmodule, takes_settings
 from workbench.errors import ConfigError
 
@@ -101,7 +101,7 @@ def check_output(detached: bool, plot: str | None) -> None:
 
 def watch(run: Run, detached: bool, plot: str | None, json: bool) -> None:
     """Wait for a run and print its result; print only the id of a detached one."""
-    from workbench.cli.progress import exit_if, watch_run
+    from workbench.cli.printing.progress import exit_if, watch_run
 
     if detached:
         if json:
@@ -131,7 +131,7 @@ def compare(
 ) -> None:
     """Train a model with several engines in lockstep and compare them."""
     import workbench as wb
-    from workbench.cli.progress import exit_if, watch_comparison
+    from workbench.cli.printing.progress import exit_if, watch_comparison
     from workbench.compare import DEFAULT_ENGINES
 
     chosen = [name.strip() for name in (engines or "").split(",") if name.strip()]

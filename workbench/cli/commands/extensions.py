@@ -17,7 +17,7 @@ from rich.progress import (
 )
 
 from workbench.cli import options as opt
-from workbench.cli.output import print_json, printable, say, stderr
+from workbench.cli.printing.output import print_json, printable, say, stderr
 
 if TYPE_CHECKING:
     from workbench.extension_build.build_extensions import ExtensionBuild

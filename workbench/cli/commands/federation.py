@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.output import print_json, say
+from workbench.cli.commands.training import check_output, dataset, watch
+from workbench.cli.printing.output import print_json, say
 from workbench.cli.setting_options import LORA, LOSS, takes_settings
-from workbench.cli.training import check_output, dataset, watch
 from workbench.errors import ConfigError, nearest
 
 if TYPE_CHECKING:

@@ -8,8 +8,15 @@ import typer
 from rich.table import Table
 
 from workbench.cli import options as opt
-from workbench.cli.output import as_text, print_json, print_table, say, status_updater, stderr
-from workbench.cli.plot import check_plot, save_figure
+from workbench.cli.printing.figure_file import check_plot, save_figure
+from workbench.cli.printing.output import (
+    as_text,
+    print_json,
+    print_table,
+    say,
+    status_updater,
+    stderr,
+)
 from workbench.cli.setting_options import LOSS, chosen_ortmodule, takes_settings
 
 if TYPE_CHECKING:
@@ -53,7 +60,7 @@ def profile(
 ) -> None:
     """Measure the time of each operator in a training step, with ORTModule and with PyTorch."""
     import workbench as wb
-    from workbench.cli.training import dataset
+    from workbench.cli.commands.training import dataset
 
     settings |= opt.given(
         engine=engine,

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.output import print_facts, print_json, print_rows, say, status_updater, stderr
+from workbench.cli.commands.training import dataset
+from workbench.cli.printing.output import (
+    print_facts,
+    print_json,
+    print_rows,
+    say,
+    status_updater,
+    stderr,
+)
 from workbench.cli.setting_options import LORA, LOSS, takes_settings
-from workbench.cli.training import dataset
 from workbench.errors import ArtifactsError
 from workbench.files.output_file import check_place
 

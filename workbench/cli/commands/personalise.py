@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.output import print_facts, print_json, say
+from workbench.cli.printing.output import print_facts, print_json, say
 from workbench.cli.setting_options import takes_settings
 from workbench.errors import ModelError
 from workbench.files.output_file import check_place
