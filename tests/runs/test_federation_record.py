@@ -62,10 +62,11 @@ def federated(
 ) -> Run:
     """Two clients; the second takes part in the second round alone, in the first it is gone."""
     evaluation = {"event": "evaluation", "step": 2, "epoch": 2, "loss": 0.75, "accuracy": accuracy}
-    further: list[dict[str, float]] = [{}, {}]
-    for number, fields in enumerate(further, 1):
-        fields |= {"epsilon": 4.5 * number, "clipping_norm": 2.0} if spent else {}
-        fields |= {"simulated_seconds": 8.0 * number} if simulated else {}
+    further = [
+        ({"epsilon": 4.5 * n, "clipping_norm": 2.0} if spent else {})
+        | ({"simulated_seconds": 8.0 * n} if simulated else {})
+        for n in (1, 2)
+    ]
     first = [trained(0, 4.0, accuracy), client(1, left_out="it was not there")]
     second = [trained(0, 2.0, accuracy), trained(1, 6.0, accuracy)]
     run = write_run(
