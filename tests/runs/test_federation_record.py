@@ -57,20 +57,25 @@ def federated(
     accuracy: float | None = 0.5,
     divided: list[dict[str, Any]] | None = None,
     spent: bool = False,
+    simulated: bool = False,
     **options: Any,
 ) -> Run:
     """Two clients; the second takes part in the second round alone, in the first it is gone."""
     evaluation = {"event": "evaluation", "step": 2, "epoch": 2, "loss": 0.75, "accuracy": accuracy}
-    privacy = [{"epsilon": 4.5 * n, "clipping_norm": 2.0} if spent else {} for n in (1, 2)]
+    further = [
+        ({"epsilon": 4.5 * n, "clipping_norm": 2.0} if spent else {})
+        | ({"simulated_seconds": 8.0 * n} if simulated else {})
+        for n in (1, 2)
+    ]
     first = [trained(0, 4.0, accuracy), client(1, left_out="it was not there")]
     second = [trained(0, 2.0, accuracy), trained(1, 6.0, accuracy)]
     run = write_run(
         "federated",
         [
             steps(1, [1.0], [4.0]),
-            round_of(1, first, **privacy[0]),
+            round_of(1, first, **further[0]),
             steps(2, [1.0], [3.0]),
-            round_of(2, second, **privacy[1]),
+            round_of(2, second, **further[1]),
             evaluation,
         ],
         {"status": "completed"},
@@ -172,6 +177,12 @@ def test_the_figure_draws_the_rounds() -> None:
     for axis in (*(axes.xaxis for axes in by_round), counts.yaxis, data.yaxis):
         assert axis.get_major_locator()._integer, "there are no half rounds"  # type: ignore[attr-defined]
     assert figure.get_suptitle() == "model-federated: 2 clients, fedavg"
+
+
+def test_the_time_on_simulated_devices_is_drawn_beside_the_measured_one() -> None:
+    seconds = federated(simulated=True).plot().axes[4]
+    assert lines(seconds) == [([1, 2], [2.0, 4.0]), ([1, 2], [8.0, 16.0])]
+    assert legend(seconds) == ["on this machine", "on devices (simulated)"]
 
 
 def test_without_classes_the_rows_of_each_client_are_bars() -> None:

@@ -33,9 +33,9 @@ def column(series: FederationSeries, name: str) -> list[float]:
 
 def test_rounds_clients_and_reasons() -> None:
     series = FederationSeries(2)
-    assert (len(series), series.rounds.shape, series.lines.shape) == (0, (9, 0), (2, 0))
+    assert (len(series), series.rounds.shape, series.lines.shape) == (0, (10, 0), (2, 0))
     gone = {"client": 1, "left_out": "it was not there"}
-    first = round_of(1, [trained(0, 0.25), gone], epsilon=1.5)
+    first = round_of(1, [trained(0, 0.25), gone], epsilon=1.5, simulated_seconds=8.5)
     evaluation = {"event": "evaluation", "step": 2, "loss": 0.75, "accuracy": 0.625}
     assert series.add([first, round_of(2, [trained(1, 0.5)]), evaluation])
     assert not series.add([{"event": "checkpoint", "step": 2}])
@@ -44,7 +44,7 @@ def test_rounds_clients_and_reasons() -> None:
         series.rounds,
         [
             [1, 2], [np.nan, 0.625], [np.nan, 0.75], [1, 1], [1, 0],
-            [30, 60], [10, 20], [2, 2], [1.5, np.nan],
+            [30, 60], [10, 20], [2, 2], [8.5, np.nan], [1.5, np.nan],
         ],
     )  # fmt: skip
     assert series.names == ["client 0", "client 1"]

@@ -29,7 +29,7 @@ def test_a_federated_run_is_shown() -> None:
         {"rows": 20, "test_rows": 4, "classes": [15, 5]},
         {"rows": 10, "test_rows": 2, "classes": [0, 10]},
     ]
-    rounds = np.frombuffer(view.rounds, np.float32).reshape(9, -1)
+    rounds = np.frombuffer(view.rounds, np.float32).reshape(10, -1)
     np.testing.assert_array_equal(rounds[0], [1, 2])
     np.testing.assert_array_equal(rounds[1], [np.nan, 0.5])
     lines = np.frombuffer(view.line_values, np.float32).reshape(2, -1)
@@ -45,7 +45,7 @@ def test_epsilon_is_shown_where_there_is_privacy() -> None:
     view = FederationView()
     view.show(federated(privacy="local", spent=True))
     assert view.delta == 1e-5
-    assert np.frombuffer(view.rounds, np.float32).reshape(9, -1)[8].tolist() == [4.5, 9.0]
+    assert np.frombuffer(view.rounds, np.float32).reshape(10, -1)[9].tolist() == [4.5, 9.0]
 
 
 def test_only_the_first_of_many_clients_are_listed() -> None:
@@ -66,7 +66,7 @@ def test_the_step_train_shows_the_rounds_as_they_come() -> None:
         assert step.federation.rounds == b""
         view.add_points(run.engine, run.follow().poll())
         view.job_ended(Training.of(run))
-        assert len(step.federation.rounds) == 9 * 2 * 4
+        assert len(step.federation.rounds) == 10 * 2 * 4
         view.job_started(Training.of(write_run("a", [steps(1, [1.0])], {"status": "completed"})))
         assert step.federation.heading == ""
         assert step.charts.step_name == "step"

@@ -19,7 +19,7 @@ MOST_LEFT_OUT = 200
 
 COLUMNS = (
     *("round", "value", "loss", "trained", "left_out"),
-    *("sent_bytes", "received_bytes", "seconds", "epsilon"),
+    *("sent_bytes", "received_bytes", "seconds", "simulated_seconds", "epsilon"),
 )
 """Rows of `FederationSeries.rounds`; `value` is of the global weights, bytes and epsilon are of
 all rounds so far."""
@@ -111,6 +111,7 @@ class FederationSeries:
                 left_out,
                 *self._bytes,
                 event["seconds"],
+                _number(event.get("simulated_seconds")),
                 _number(event.get("epsilon")),
             ]
         )
@@ -118,7 +119,7 @@ class FederationSeries:
 
     @property
     def rounds(self) -> np.ndarray:
-        """(9, rounds) float64, see `COLUMNS`; NaN where it is not known."""
+        """(10, rounds) float64, see `COLUMNS`; NaN where it is not known."""
         rows = [self._rows[at] for at in self._shown]
         numbers = np.array(rows, np.float64).reshape(-1, len(COLUMNS) - 2).T
         nothing = (np.nan, np.nan)

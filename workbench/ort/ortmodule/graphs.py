@@ -19,7 +19,12 @@ from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.sizes import Axes, Shapes
 from workbench.ort.ortmodule.capture.structure import Structure, flatten
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
-from workbench.ort.ortmodule.data_parallel import bucket_bytes, partitioned, releases_memory
+from workbench.ort.ortmodule.data_parallel import (
+    bucket_bytes,
+    in_process_group,
+    partitioned,
+    releases_memory,
+)
 from workbench.ort.ortmodule.fallback_reasons import (
     CHANGES_ARGUMENTS,
     EMPTY,
@@ -200,7 +205,7 @@ def _call(
     buckets = bucket_bytes()
     if buckets is not None and layout.gradient_bytes() <= buckets:
         buckets = None
-    key = (arguments, kinds, trained, layout.modes(), autocast, buckets)
+    key = (arguments, kinds, trained, layout.modes(), autocast, buckets, in_process_group())
     return _Call(args, kwargs, arguments, tensors, shapes, autocast, buckets, key)
 
 

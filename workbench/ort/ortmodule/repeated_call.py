@@ -10,7 +10,7 @@ import torch
 
 from workbench.ort.ortmodule.build_graph import Built
 from workbench.ort.ortmodule.capture.layout import Layout
-from workbench.ort.ortmodule.data_parallel import bucket_bytes
+from workbench.ort.ortmodule.data_parallel import bucket_bytes, in_process_group
 
 Kind = tuple[torch.Size, torch.dtype, bool]
 """Shape, dtype and requires_grad of an argument on the CPU."""
@@ -35,6 +35,7 @@ class RepeatedCall:
         registries: list[Any] = [*layout.registries, *layout.hooks]
         self._kinds = kinds
         self._bucket_bytes = bucket_bytes()
+        self._in_process_group = in_process_group()
         self._attributes = layout.attributes
         self._facts = (
             layout.modules,
@@ -52,6 +53,8 @@ class RepeatedCall:
         """Whether a call with these positional arguments can run like the previous one."""
         kinds = self._kinds
         if len(args) != len(kinds) or bucket_bytes() != self._bucket_bytes:
+            return False
+        if in_process_group() is not self._in_process_group:
             return False
         for value, (shape, dtype, requires_grad) in zip(args, kinds, strict=True):
             if (

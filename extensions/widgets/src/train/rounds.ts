@@ -12,6 +12,8 @@ const COLUMNS = [
   "sentBytes",
   "receivedBytes",
   "seconds",
+  /** Had each client a device of its own. */
+  "simulatedSeconds",
   "epsilon",
 ] as const;
 
