@@ -11,8 +11,8 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-from workbench.controller.graph_reader import GraphReader
-from workbench.graph_view.opened import opened_at_first
+from workbench.controller.background.graph_reader import GraphReader
+from workbench.graph_view.initially_open import opened_at_first
 from workbench.widgets.bundle import bundle
 from workbench.widgets.graph.graph_messages import answers
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from workbench.artifacts.counters import take_out_counters
+from workbench.artifacts.generation.step_counters import take_out_counters
 from workbench.errors import UntrainableError
 from workbench.onnx_io.graph_metadata import UPDATES
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import workbench as wb
-from workbench.artifacts.checkpoint import LARGE_BYTES, write_checkpoint_isolated
+from workbench.artifacts.generation.checkpoint import LARGE_BYTES, write_checkpoint_isolated
 from workbench.errors import ArtifactsError
 from workbench.export.export import export_onnx
 from workbench.models import Model

@@ -15,8 +15,8 @@ from safetensors.numpy import load_file
 
 import workbench as wb
 from workbench.artifacts import Artifacts
-from workbench.artifacts.manifest import _counters
-from workbench.artifacts.parameters import Parameters
+from workbench.artifacts.generation.manifest import _counters
+from workbench.artifacts.generation.parameters import Parameters
 from workbench.errors import ArtifactsError
 from workbench.machine.machine import package_versions
 from workbench.trainable.report import Report, StateUpdate

@@ -12,7 +12,7 @@ from torch import nn
 
 import workbench as wb
 from tests.onnx_io.onnx_models import mlp
-from workbench.artifacts.trainable_graph import trainable_graph
+from workbench.artifacts.generation.trainable_graph import trainable_graph
 from workbench.errors import UntrainableError
 from workbench.load import load_model
 

@@ -12,7 +12,7 @@ import pytest
 import workbench as wb
 from workbench.artifacts import Artifacts
 from workbench.errors import ArtifactsError
-from workbench.graph_view.given import given_graphs
+from workbench.graph_view.model_graphs import given_graphs
 
 
 def bundled(artifacts: Artifacts) -> object:

@@ -17,10 +17,11 @@ import workbench as wb
 from tests.controller.recording_view import RecordingView, until
 from workbench.artifacts import Artifacts
 from workbench.child_process.cancellation import ended_if_cancelled
-from workbench.controller import Controller, Setup, task_runner
+from workbench.controller import Controller, Setup
+from workbench.controller.background import task_runner
+from workbench.controller.background.task_runner import BUSY
 from workbench.controller.code.page_code import code_for
 from workbench.controller.forms.setting_fields import SettingField
-from workbench.controller.task_runner import BUSY
 from workbench.controller.tasks import (
     TASKS,
     federated_app,

@@ -25,8 +25,8 @@ from workbench.ort.ondevice.ondevice import TrainingSession
 from workbench.ort.ondevice.optimizers import make_optimizer_model
 from workbench.ort.ortmodule import build_graph
 from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph, export_forward
+from workbench.ort.ortmodule.capture.nested_values.structure import flatten
 from workbench.ort.ortmodule.capture.sizes import Axes
-from workbench.ort.ortmodule.capture.structure import flatten
 from workbench.trainable import make_trainable, without_randomness
 from workbench.trainable.make import leading_to_outputs
 

@@ -16,14 +16,14 @@ from onnx import TensorProto, helper, numpy_helper
 from workbench.errors import ModelError
 from workbench.graph_view import GraphFile, given_graphs
 from workbench.graph_view.description import GraphDescription
+from workbench.graph_view.formats.binary import to_bytes
+from workbench.graph_view.formats.layered_layout import Size, layered
+from workbench.graph_view.formats.model_explorer import write_model_explorer
+from workbench.graph_view.formats.svg import svg_text, write_svg
 from workbench.graph_view.grouping import MOST_CHILDREN, PART_SIZE, grouped
-from workbench.graph_view.layered import Size, layered
-from workbench.graph_view.model_explorer import write_model_explorer
-from workbench.graph_view.opened import MOST_SHOWN, opened_at_first
+from workbench.graph_view.initially_open import MOST_SHOWN, opened_at_first
 from workbench.graph_view.scopes import BY_NAME, NO_SCOPES
-from workbench.graph_view.svg import svg_text, write_svg
 from workbench.graph_view.tensor_summary import BINS, summarize
-from workbench.graph_view.wire import to_bytes
 
 WEIGHT = np.arange(6, dtype=np.float32).reshape(2, 3) - 1
 

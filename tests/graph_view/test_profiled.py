@@ -11,7 +11,7 @@ import pytest
 from workbench.artifacts import generate_artifacts
 from workbench.data import Dataset
 from workbench.graph_view import given_graphs
-from workbench.graph_view.painted import painted
+from workbench.graph_view.profile_colors import painted
 from workbench.load import load_model
 from workbench.profiling import profile
 from workbench.widgets import GraphView

@@ -13,11 +13,11 @@ import pytest
 
 import workbench as wb
 from workbench.artifacts import Artifacts
+from workbench.artifacts.generation.provenance import OWN_GRADIENT, Provenance, read_provenance
 from workbench.artifacts.manifest_record import PROVENANCE
-from workbench.artifacts.provenance import OWN_GRADIENT, Provenance, read_provenance
 from workbench.errors import ArtifactsError, ConfigError, ModelError
 from workbench.graph_view import given_graphs
-from workbench.graph_view.painted import painted
+from workbench.graph_view.profile_colors import painted
 from workbench.profiling.engine_profile import EngineProfile
 from workbench.profiling.result import Profile
 from workbench.run_folder.operator_timing import OperatorTime

@@ -63,7 +63,7 @@ AREAS = {
         ("workbench/data/split.py",), ("tests/data/test_split.py", "tests/data/test_batches.py")
     ),
     "manifest": Area(
-        ("workbench/artifacts/manifest.py",),
+        ("workbench/artifacts/generation/manifest.py",),
         ("tests/artifacts/test_manifest.py", "tests/artifacts/test_generate.py"),
     ),
     "verification": Area(

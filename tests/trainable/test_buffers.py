@@ -12,8 +12,8 @@ from torch import nn
 from tests.forked import outcomes_of
 from tests.trainable import buffer_cases
 from tests.trainable.buffer_cases import CHOSEN, ENGINES, MovingAverage
-from workbench.artifacts.counters import take_out_counters
-from workbench.artifacts.forward import first_output_only
+from workbench.artifacts.generation.forward_graphs import first_output_only
+from workbench.artifacts.generation.step_counters import take_out_counters
 from workbench.errors import ModelError, UntrainableError
 from workbench.export.export import export_onnx
 from workbench.trainable import make_trainable

@@ -19,7 +19,7 @@ import torch
 
 import workbench as wb
 from workbench.controller.forms.setting_fields import value_as_text
-from workbench.controller.jobs.offer import Offer
+from workbench.controller.jobs.offered_runs import Offer
 from workbench.controller.notebook_file import may_save
 from workbench.errors import ModelError
 from workbench.run_folder.control import NO_LIMIT, ControlReader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.controller.jobs.pace import Pace
+from workbench.controller.jobs.remaining_time import Pace
 
 
 def test_the_time_left_follows_the_pace_of_late() -> None:

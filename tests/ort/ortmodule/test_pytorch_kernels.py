@@ -16,7 +16,7 @@ import pytest
 
 from tests.answers import ROOT, Answers, probed
 from tests.ort.ortmodule.kernel_cases import CASES, GROUPS, WITHOUT_PRODUCTS, group_of
-from workbench.ort.ortmodule.aten.choices import CHOICES
+from workbench.ort.ortmodule.aten.operators.choices import CHOICES
 
 
 @pytest.fixture(scope="module")

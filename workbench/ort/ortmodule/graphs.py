@@ -16,8 +16,8 @@ from workbench.ort.ortmodule.build_graph import Built, build
 from workbench.ort.ortmodule.capture.autocast import autocast_dtype, in_float32, result_dtypes
 from workbench.ort.ortmodule.capture.export import ChangedArgumentsError, NoTensorsError
 from workbench.ort.ortmodule.capture.layout import Layout
+from workbench.ort.ortmodule.capture.nested_values.structure import Structure, flatten
 from workbench.ort.ortmodule.capture.sizes import Axes, Shapes
-from workbench.ort.ortmodule.capture.structure import Structure, flatten
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
 from workbench.ort.ortmodule.data_parallel import (
     bucket_bytes,

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from workbench.errors import UntrainableError
 from workbench.ort.ortmodule.build_graph import Built
-from workbench.ort.ortmodule.capture.structure import LEAF, rebuild
+from workbench.ort.ortmodule.capture.nested_values.structure import LEAF, rebuild
 from workbench.ort.ortmodule.data_parallel import refuse_parallel_wrappers
 from workbench.ort.ortmodule.fallback_reasons import EXPECTED, why_pytorch
 from workbench.ort.ortmodule.forward_signature import ForwardWithSignature, with_signature

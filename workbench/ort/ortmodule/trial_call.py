@@ -15,7 +15,7 @@ from workbench.export.effects.held_state import HeldTensor
 from workbench.export.effects.observation import Effects, Observation
 from workbench.export.effects.one_row import is_single_row_equivalent
 from workbench.ort.ortmodule.build_graph import Built
-from workbench.ort.ortmodule.capture.structure import Structure, rebuild
+from workbench.ort.ortmodule.capture.nested_values.structure import Structure, rebuild
 from workbench.ort.ortmodule.fallback_reasons import (
     CHANGES_ARGUMENTS,
     SETS_UP,

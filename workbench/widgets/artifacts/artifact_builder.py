@@ -11,8 +11,8 @@ import traitlets
 
 from workbench.artifacts.footprint import Estimate
 from workbench.controller import Controller, State
+from workbench.controller.footprint_prediction import ArtifactsWithFootprint
 from workbench.controller.model.inspection import LayerRow
-from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.setup import ARTIFACT_SETTINGS
 from workbench.controller.view import View
 from workbench.models import Model

@@ -10,12 +10,12 @@ import numpy as np
 from workbench.display.encodable import encodable
 from workbench.errors import ConfigError, WorkbenchError, exception_text
 from workbench.graph_view import GraphFile
-from workbench.graph_view.model_explorer import model_explorer_text
-from workbench.graph_view.painted import painted
-from workbench.graph_view.wire import to_bytes
+from workbench.graph_view.formats.binary import to_bytes
+from workbench.graph_view.formats.model_explorer import model_explorer_text
+from workbench.graph_view.profile_colors import painted
 
 if TYPE_CHECKING:
-    from workbench.controller.graph_reader import GraphReader
+    from workbench.controller.background.graph_reader import GraphReader
     from workbench.profiling import Profile
 
 Content = dict[str, Any]

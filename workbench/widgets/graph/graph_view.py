@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import traitlets
 
-from workbench.controller.graph_reader import MOST_SHOWN, GraphReader
+from workbench.controller.background.graph_reader import MOST_SHOWN, GraphReader
 from workbench.errors import ConfigError, nearest, value_text
 from workbench.graph_view import GraphFile
 from workbench.graph_view.description import GraphDescription
-from workbench.graph_view.model_explorer import write_model_explorer
-from workbench.graph_view.opened import opened_at_first
-from workbench.graph_view.svg import write_svg
+from workbench.graph_view.formats.model_explorer import write_model_explorer
+from workbench.graph_view.formats.svg import write_svg
+from workbench.graph_view.initially_open import opened_at_first
 from workbench.widgets.bundle import bundle
 from workbench.widgets.graph import graph_messages
 from workbench.widgets.option_error import OptionError

@@ -11,8 +11,8 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from workbench.errors import UntrainableError
-from workbench.ort.ortmodule.capture.constant_objects import settled
-from workbench.ort.ortmodule.capture.structure import Structure, flatten, rebuild
+from workbench.ort.ortmodule.capture.nested_values.constant_objects import settled
+from workbench.ort.ortmodule.capture.nested_values.structure import Structure, flatten, rebuild
 
 SHARED = [1]
 

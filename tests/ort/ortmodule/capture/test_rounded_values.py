@@ -9,7 +9,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from workbench.ort.ortmodule.capture.rounded_values import compute_in_float32
+from workbench.ort.ortmodule.capture.dtypes.rounded_values import compute_in_float32
 
 HALVES = {TensorProto.BFLOAT16: torch.bfloat16, TensorProto.FLOAT16: torch.float16}
 

@@ -13,7 +13,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from workbench.errors import UntrainableError
-from workbench.ort.ortmodule.capture.structure import flatten, rebuild
+from workbench.ort.ortmodule.capture.nested_values.structure import flatten, rebuild
 
 
 @dataclasses.dataclass
