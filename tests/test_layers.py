@@ -84,7 +84,7 @@ LAYERS = {
     "ranks": Row(),
     "flower": Row(),
     "quantization": Row(),
-    "series": Row(native=False, client=True),
+    "chart_series": Row(native=False, client=True),
     "figures": Row(client=True),
     "runs": Row(client=True),
     "federated": Row(client=True),
@@ -476,7 +476,7 @@ def test_the_ondevice_engine_never_imports_torch() -> None:
         for found in imports()
         if found.is_of("torch")
         and (
-            {"ondevice", "on_device", "worker"} & set(found.file.with_suffix("").parts)
+            {"ondevice", "kernel_library", "worker"} & set(found.file.with_suffix("").parts)
             or "ondevice" in found.file.stem
         )
     ]

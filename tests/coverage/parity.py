@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from tests.coverage.case import Variant
 from workbench import ORTModule
-from workbench.engines.on_torch.randomness import disable_randomness
+from workbench.engines.torch_base.disabled_randomness import disable_randomness
 from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
 from workbench.ort.ondevice.checkpoint import write_checkpoint
 from workbench.ort.ondevice.ondevice import TrainingSession

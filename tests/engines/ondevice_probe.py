@@ -21,7 +21,7 @@ from safetensors.numpy import save_file
 from workbench.artifacts import Artifacts
 from workbench.data import Batch
 from workbench.engines.base import EngineSetup
-from workbench.engines.ondevice import OnDeviceEngine
+from workbench.engines.ondevice.engine import OnDeviceEngine
 from workbench.errors import WorkbenchError
 from workbench.models import TensorSpec
 from workbench.ort.ondevice.ondevice import TrainingSession

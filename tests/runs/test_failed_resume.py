@@ -17,9 +17,9 @@ from safetensors.numpy import load_file, save_file
 from tests.processes import until
 from tests.runs.fake_runs import Misbehave
 from workbench.data import Dataset
-from workbench.engines.on_device.ondevice_state import STATE, read_state, write_state
-from workbench.engines.on_torch.torch_state import STATE as TORCH_STATE
-from workbench.engines.on_torch.torch_state import load_torch_state, save_torch_state
+from workbench.engines.ondevice.state import STATE, read_state, write_state
+from workbench.engines.torch_base.torch_state import STATE as TORCH_STATE
+from workbench.engines.torch_base.torch_state import load_torch_state, save_torch_state
 from workbench.errors import ConfigError, EngineError, RunError, RunFolderError
 from workbench.files.sha256 import sha256
 from workbench.run_folder.checkpoint import (

@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 from traitlets import TraitError
 
+from workbench.chart_series import COLUMNS, Recording
 from workbench.errors import ConfigError, RunError
 from workbench.runs.record.reader import NewPoints
-from workbench.series import COLUMNS, Recording
 from workbench.settings.engines import engine_table
 from workbench.widgets.charts import Charts
 from workbench.widgets.charts.messages import OVERVIEW_BLOCKS

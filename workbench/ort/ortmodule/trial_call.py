@@ -10,10 +10,10 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from workbench.export.buffer_updates import changed_parameter
-from workbench.export.effects.gradient_graph import reached
 from workbench.export.effects.held_state import HeldTensor
 from workbench.export.effects.observation import Effects, Observation
 from workbench.export.effects.one_row import is_single_row_equivalent
+from workbench.ort.ortmodule.autograd_graph import reached
 from workbench.ort.ortmodule.build_graph import Built
 from workbench.ort.ortmodule.capture.nested_values.structure import Structure, rebuild
 from workbench.ort.ortmodule.fallback_reasons import (

@@ -19,7 +19,8 @@ def without_randomness(onnx_model: onnx.ModelProto) -> onnx.ModelProto:
 
     Dropout passes its input on. A uniform draw is the middle of its range, a normal one is half
     a standard deviation above its mean, so that a gradient passes through its scale, and that of
-    Bernoulli is its probability. `workbench.engines.on_torch.randomness` does the same to PyTorch.
+    Bernoulli is its probability. `workbench.engines.torch_base.disabled_randomness` does the same
+    to PyTorch.
     """
     import onnx
 

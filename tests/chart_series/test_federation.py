@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.series.federation import (
+from workbench.chart_series.federation import (
     COLUMNS,
     MOST_LEFT_OUT,
     MOST_LINES,

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.series.blocks import LAST, MEMORY, SAMPLES, SECONDS, STEP, Blocks
-from workbench.series.evaluations import METRICS, Evaluations, Metric
-from workbench.series.incidents import Incident, IncidentWatch
-from workbench.series.pyramid import LIMIT, RAW_ROWS, Pyramid
-from workbench.series.rank_memory import RankMemory
-from workbench.series.smoothing import rate_window
+from workbench.chart_series.blocks import LAST, MEMORY, SAMPLES, SECONDS, STEP, Blocks
+from workbench.chart_series.evaluations import METRICS, Evaluations, Metric
+from workbench.chart_series.incidents import Incident, IncidentWatch
+from workbench.chart_series.pyramid import LIMIT, RAW_ROWS, Pyramid
+from workbench.chart_series.rank_memory import RankMemory
+from workbench.chart_series.smoothing import rate_window
 
 __all__ = ["METRICS", "Metric", "Recording", "StepValue"]
 

@@ -20,12 +20,12 @@ from workbench.engines.base import (
     ObservedStep,
     ParameterNorms,
 )
-from workbench.engines.on_torch.randomness import disable_randomness
-from workbench.engines.on_torch.rows_apart import refuse_mixed_rows
-from workbench.engines.on_torch.tensors import as_tensors
-from workbench.engines.on_torch.torch_losses import TotalLoss
-from workbench.engines.on_torch.torch_parameters import make_optimizer, make_trainable
-from workbench.engines.on_torch.torch_state import STATE, load_torch_state, save_torch_state
+from workbench.engines.torch_base.disabled_randomness import disable_randomness
+from workbench.engines.torch_base.independent_rows import refuse_mixed_rows
+from workbench.engines.torch_base.tensors import as_tensors
+from workbench.engines.torch_base.torch_losses import TotalLoss
+from workbench.engines.torch_base.torch_parameters import make_optimizer, make_trainable
+from workbench.engines.torch_base.torch_state import STATE, load_torch_state, save_torch_state
 from workbench.errors import EngineError
 from workbench.modules.modes import modes_kept
 from workbench.run_folder.checkpoint import read_weights

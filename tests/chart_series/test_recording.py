@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from workbench.series import Recording, smoothed, spread, trailing_rate
-from workbench.series.blocks import LAST, SECONDS, STEP
+from workbench.chart_series import Recording, smoothed, spread, trailing_rate
+from workbench.chart_series.blocks import LAST, SECONDS, STEP
 
 
 def recording(losses: np.ndarray, limit: int = 1 << 20) -> Recording:

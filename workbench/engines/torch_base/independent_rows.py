@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.data import Batch
-from workbench.engines.on_torch.randomness import disable_randomness
-from workbench.engines.on_torch.tensors import as_tensors
+from workbench.engines.torch_base.disabled_randomness import disable_randomness
+from workbench.engines.torch_base.tensors import as_tensors
 from workbench.errors import ConfigError, UntrainableError, WorkbenchError
 from workbench.losses.loss import Loss
 from workbench.losses.mean_weight import mean_weight
@@ -17,7 +17,7 @@ from workbench.losses.mean_weight import mean_weight
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from workbench.engines.on_torch.torch_losses import TotalLoss
+    from workbench.engines.torch_base.torch_losses import TotalLoss
 
 ROWS = 4
 """Rows of a batch that are checked, in two parts."""

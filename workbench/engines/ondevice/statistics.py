@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.artifacts import Artifacts
-from workbench.engines.on_device.device_kernels import ChosenKernels, operator_state
+from workbench.engines.ondevice.device_kernels import ChosenKernels, operator_state
 from workbench.engines.tuning_state import tuning_state
 from workbench.run_folder.statistics import OWN_KERNELS, GraphStatistics, OptionState, Statistics
 from workbench.settings.config import TrainingConfig

@@ -5,11 +5,11 @@ It takes numbers that were read from records, and imports numpy alone.
 
 from __future__ import annotations
 
-from workbench.series.blocks import COLUMNS, Blocks
-from workbench.series.incidents import Incident
-from workbench.series.recording import METRICS, Recording, StepValue
-from workbench.series.scale import LOG_SPREAD, spread
-from workbench.series.smoothing import smoothed, trailing_rate
+from workbench.chart_series.blocks import COLUMNS, Blocks
+from workbench.chart_series.incidents import Incident
+from workbench.chart_series.recording import METRICS, Recording, StepValue
+from workbench.chart_series.scale import LOG_SPREAD, spread
+from workbench.chart_series.smoothing import smoothed, trailing_rate
 
 __all__ = [
     "COLUMNS",

@@ -20,15 +20,15 @@ from workbench.engines.base import (
     ObservedStep,
     ParameterNorms,
 )
-from workbench.engines.on_device.artifact_fit import (
+from workbench.engines.ondevice.artifact_fit import (
     refuse_other_settings,
     refuse_other_target,
     refuse_small_batch,
 )
-from workbench.engines.on_device.device_kernels import chosen_kernels
-from workbench.engines.on_device.device_memory import refuse_over_device_memory
-from workbench.engines.on_device.device_statistics import device_statistics
-from workbench.engines.on_device.ondevice_state import NATIVE_CHECKPOINT, read_state, write_state
+from workbench.engines.ondevice.device_kernels import chosen_kernels
+from workbench.engines.ondevice.memory_limit import refuse_over_device_memory
+from workbench.engines.ondevice.state import NATIVE_CHECKPOINT, read_state, write_state
+from workbench.engines.ondevice.statistics import device_statistics
 from workbench.engines.training_build import training_build
 from workbench.errors import EngineError
 from workbench.files.input_file import check_file

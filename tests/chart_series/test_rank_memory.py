@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.series.rank_memory import RankMemory
+from workbench.chart_series.rank_memory import RankMemory
 
 
 def add(memory: RankMemory, first: int, *sizes: list[float]) -> None:

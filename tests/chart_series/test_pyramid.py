@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.series.blocks import COUNT, LAST, MEAN, Blocks, blocks_of
-from workbench.series.pyramid import FACTOR, LIMIT, Pyramid
+from workbench.chart_series.blocks import COUNT, LAST, MEAN, Blocks, blocks_of
+from workbench.chart_series.pyramid import FACTOR, LIMIT, Pyramid
 
 
 def raw_of(losses: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workbench.artifacts import Artifacts
-from workbench.ort.ondevice.kernels import device_kernels
+from workbench.ort.kernel_library.load import device_kernels
 from workbench.run_folder.statistics import OptionState
 from workbench.settings.config import TrainingConfig
 from workbench.settings.operator_kernels import libraries_of, of_device_graph, sentence_of

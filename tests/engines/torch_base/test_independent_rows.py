@@ -13,8 +13,8 @@ from torch.nn import functional
 
 import workbench as wb
 from workbench.data import Batch
-from workbench.engines.on_torch.rows_apart import refuse_mixed_rows
-from workbench.engines.on_torch.torch_losses import TotalLoss
+from workbench.engines.torch_base.independent_rows import refuse_mixed_rows
+from workbench.engines.torch_base.torch_losses import TotalLoss
 from workbench.errors import ConfigError, UntrainableError
 from workbench.losses.loss import as_losses
 from workbench.losses.loss_functions import write_functions

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from workbench.engines.on_torch.randomness import disable_dropout, disable_randomness
+from workbench.engines.torch_base.disabled_randomness import disable_dropout, disable_randomness
 
 X = torch.linspace(-1, 1, 4 * 6 * 8).reshape(4, 6, 8)
 

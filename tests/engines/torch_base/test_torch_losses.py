@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from workbench.engines.on_torch.torch_losses import TotalLoss, all_outputs, loss_function
+from workbench.engines.torch_base.torch_losses import TotalLoss, all_outputs, loss_function
 from workbench.errors import ConfigError, DataError
 from workbench.losses.loss import Loss, as_losses
 

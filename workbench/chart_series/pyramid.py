@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.series.blocks import COUNT, STEP, Blocks, blocks_of, merged
+from workbench.chart_series.blocks import COUNT, STEP, Blocks, blocks_of, merged
 
 FACTOR = 16
 """Blocks of one level that are merged to one of the next."""

@@ -1,7 +1,7 @@
-"""`python -m workbench.ort.ondevice.kernels_check LIBRARY`: checks kernels that were just built.
+"""`python -m workbench.ort.kernel_library.check LIBRARY`: checks kernels that were just built.
 
-It writes the graph and the results that `workbench.ort.ondevice.kernels` compares with. They come
-from NumPy, in float64, so that they do not depend on the compiler.
+It writes the graph and the results that `workbench.ort.kernel_library.load` compares with. They
+come from NumPy, in float64, so that they do not depend on the compiler.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from onnx import helper
 from safetensors.numpy import save_file
 
 from workbench.ort.graph.kernels.device_kernels import DOMAIN
-from workbench.ort.ondevice.attention_check import attention_check
-from workbench.ort.ondevice.kernels import CHECK_MODEL, CHECK_VALUES, check_kernels
-from workbench.ort.ondevice.window_check import convolution_check, pooling_check
+from workbench.ort.kernel_library.attention_reference import attention_check
+from workbench.ort.kernel_library.load import CHECK_MODEL, CHECK_VALUES, check_kernels
+from workbench.ort.kernel_library.window_reference import convolution_check, pooling_check
 
 ROWS, SIZE = 70, 531
 """More elements than one thread computes at once, and a size that is not a multiple of the vector

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.series.layers import LayerSeries
+from workbench.chart_series.layers import LayerSeries
 
 NAMES: dict[str, Any] = {"event": "layers", "names": ["a", "b"]}
 
