@@ -450,7 +450,7 @@ def test_only_widgets_import_the_packages_of_widgets() -> None:
 
 STARTS = {
     *("train", "compare", "launch", "load_model", "load_dataset", "resume", "federate", "tune"),
-    *("verify", "profile", "personalise", "generate_artifacts", "prepare", "given_graphs"),
+    *("verify", "profile", "personalise", "generate_artifacts", "prepare", "graphs_of_source"),
 }
 """Functions that load something or start a job."""
 

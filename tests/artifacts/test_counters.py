@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from workbench.artifacts.generation.step_counters import take_out_counters
+from workbench.artifacts.generation.step_counters import remove_step_counters
 from workbench.errors import UntrainableError
 from workbench.onnx_io.graph_metadata import UPDATES
 
@@ -26,7 +26,7 @@ def model_of(*nodes: NodeProto, added: int = 1, dtype: int = TensorProto.INT64) 
 
 def test_what_counts_by_one_and_is_not_read_is_taken_out() -> None:
     model = model_of(helper.make_node("Neg", ["x"], ["y"]))
-    assert take_out_counters(model) == ("steps",)
+    assert remove_step_counters(model) == ("steps",)
     assert [node.op_type for node in model.graph.node] == ["Neg"]
     assert [tensor.name for tensor in model.graph.initializer] == ["added"]
 
@@ -34,7 +34,7 @@ def test_what_counts_by_one_and_is_not_read_is_taken_out() -> None:
 def test_a_float32_buffer_stays() -> None:
     model = model_of(helper.make_node("Neg", ["x"], ["y"]), dtype=TensorProto.FLOAT)
     before = model.SerializeToString()
-    assert take_out_counters(model) == ()
+    assert remove_step_counters(model) == ()
     assert model.SerializeToString() == before
 
 
@@ -49,4 +49,4 @@ def test_a_float32_buffer_stays() -> None:
 )
 def test_another_buffer_that_is_not_float32_is_refused(reader: NodeProto, added: int) -> None:
     with pytest.raises(UntrainableError, match=r"writes its buffer 'steps' of int64; on device"):
-        take_out_counters(model_of(reader, added=added))
+        remove_step_counters(model_of(reader, added=added))

@@ -12,7 +12,7 @@ import pytest
 import workbench as wb
 from workbench.artifacts import Artifacts
 from workbench.errors import ArtifactsError
-from workbench.graph_view.model_graphs import given_graphs
+from workbench.graph_view.source_graphs import graphs_of_source
 
 
 def bundled(artifacts: Artifacts) -> object:
@@ -25,7 +25,7 @@ READERS: dict[str, Callable[[Artifacts], object]] = {
     "required_operators": lambda artifacts: artifacts.required_operators(),
     "bundle": bundled,
     "constants": lambda artifacts: artifacts.constants(),
-    "graphs": lambda artifacts: given_graphs(artifacts).read("training", lambda _: None),
+    "graphs": lambda artifacts: graphs_of_source(artifacts).read("training", lambda _: None),
 }
 """What reads the files, by name."""
 

@@ -10,8 +10,8 @@ import pytest
 
 from workbench.artifacts import generate_artifacts
 from workbench.data import Dataset
-from workbench.graph_view import given_graphs
-from workbench.graph_view.profile_colors import painted
+from workbench.graph_view import graphs_of_source
+from workbench.graph_view.node_costs import node_costs
 from workbench.load import load_model
 from workbench.profiling import profile
 from workbench.widgets import GraphView
@@ -22,8 +22,8 @@ HIDDEN, BATCH = 128, 32
 def test_a_real_profile_is_painted_on_the_nodes(digits: Dataset, tmp_path: Path) -> None:
     artifacts = generate_artifacts(load_model("digits-mlp"), directory=tmp_path)
     found = profile("digits-mlp", digits, "ondevice", steps=3, threads=1, batch_size=BATCH)
-    shown = given_graphs(artifacts).read("training", print).description
-    on_nodes = painted(shown, found)
+    shown = graphs_of_source(artifacts).read("training", print).description
+    on_nodes = node_costs(shown, found)
 
     [engine] = [each for each in found.engines if each.engine == "ondevice"]
     timed = {node.name: us for node, us in zip(shown.nodes, on_nodes.times_us, strict=True) if us}

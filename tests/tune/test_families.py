@@ -14,12 +14,12 @@ from workbench.errors import EngineError
 from workbench.profiling.request import ProfilingRequest
 from workbench.run_folder.operator_timing import OperatorTime
 from workbench.settings.config import make_config
-from workbench.tune import lock_step, tune, turns
+from workbench.tune import timed_processes, tune, turns
 from workbench.tune.families import __main__ as search
 from workbench.tune.families import refine
-from workbench.tune.families.shares import shares_of
-from workbench.tune.families.trial import difference, timed
-from workbench.tuning_results import kept
+from workbench.tune.families.time_shares import shares_of
+from workbench.tune.families.timed_pair import difference, timed
+from workbench.tuning_results import storage
 
 
 def gradients(loss: float, **values: list[float]) -> Gradients:
@@ -203,8 +203,8 @@ def test_results_are_the_same_by_every_library(
     model: str, engine: str, tmp_path: Path, extension_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(extension_cache))
-    monkeypatch.setattr(kept, "kept_folder", lambda: tmp_path / "tuning")
-    monkeypatch.setattr(lock_step, "BUDGET_S", 0.0)
+    monkeypatch.setattr(storage, "storage_folder", lambda: tmp_path / "tuning")
+    monkeypatch.setattr(timed_processes, "BUDGET_S", 0.0)
     [entry] = tune(model, None, engine, batch_size=4).entries
     assert entry.problem == ""
     assert entry.families

@@ -8,7 +8,7 @@ MOST_SHOWN = 36
 """Nodes and closed groups that are shown at first, at most, unless the root alone has more."""
 
 
-def opened_at_first(shown: GraphDescription) -> list[str]:
+def initially_open_groups(shown: GraphDescription) -> list[str]:
     """Paths of groups, opened from the outermost inwards for as long as few things are shown."""
     children = [0] * len(shown.groups)
     for node in shown.nodes:

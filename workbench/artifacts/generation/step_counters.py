@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import onnx
 
 
-def take_out_counters(model: onnx.ModelProto) -> tuple[str, ...]:
+def remove_step_counters(model: onnx.ModelProto) -> tuple[str, ...]:
     """Take the counters out of `model`, in place, and return their names.
 
     On-device training keeps float32 from step to step. A counter is an int64 buffer to which a

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from workbench.artifacts.generation.forward_graphs import Forward, first_output_only, forward_graphs
 from workbench.artifacts.generation.lora_graphs import adapted_forward
 from workbench.artifacts.generation.parameters import Parameters, choose_parameters
-from workbench.artifacts.generation.step_counters import take_out_counters
+from workbench.artifacts.generation.step_counters import remove_step_counters
 from workbench.errors import ModelError, UntrainableError
-from workbench.export.buffer_updates import LostUpdateError
+from workbench.export.buffer_writes import LostUpdateError
 from workbench.export.export import EXPORTERS
 from workbench.ort.graph.label_sparsity import SparseLoss, leave_out_ignored_labels
 from workbench.settings.lora import LoraOptions
@@ -76,7 +76,7 @@ def trainable_graph(
         exported = forward_graphs(model, report, exporters, state_folder)
         forward = adapted_forward(exported, lora, requires_grad)
         graph = prepare(forward.training)
-        counters = take_out_counters(graph)
+        counters = remove_step_counters(graph)
         parameters = choose_parameters(forward, graph, None if lora else requires_grad)
         report("making the graph trainable")
         sparse = _copy(graph)

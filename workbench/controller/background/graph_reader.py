@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.controller.request_thread import RequestThread
 from workbench.errors import ConfigError
-from workbench.graph_view import GivenGraphs, GraphFile, given_graphs
+from workbench.graph_view import GraphFile, SourceGraphs, graphs_of_source
 
 MOST_SHOWN = 2
 """Largest number of graphs side by side."""
@@ -24,7 +24,7 @@ class GraphReader:
             say: called with the current activity, on the thread.
             fail: called with errors, on the thread.
         """
-        self.given: GivenGraphs | None = None
+        self.given: SourceGraphs | None = None
         self.files: dict[str, GraphFile] = {}
         self._say = say
         self._fail = fail
@@ -58,14 +58,14 @@ class GraphReader:
         """Replace the object, and read the graphs to show; on the thread.
 
         Args:
-            given: see `given_graphs`.
+            given: see `graphs_of_source`.
             graphs: at most two; None: the forward graph, and the training graph if there is one.
 
         Raises:
             ConfigError: there is no such graph.
             WorkbenchError: it cannot be read.
         """
-        found = given_graphs(given)
+        found = graphs_of_source(given)
         wanted = graphs or [key for key in ("forward", "training") if key in found.keys]
         unknown = [key for key in wanted if key not in found.keys]
         if unknown or len(wanted) > MOST_SHOWN:

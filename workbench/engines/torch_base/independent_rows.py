@@ -12,7 +12,7 @@ from workbench.engines.torch_base.disabled_randomness import disable_randomness
 from workbench.engines.torch_base.tensors import as_tensors
 from workbench.errors import ConfigError, UntrainableError, WorkbenchError
 from workbench.losses.loss import Loss
-from workbench.losses.mean_weight import mean_weight
+from workbench.losses.mean_divisor import mean_divisor
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -71,7 +71,7 @@ def refuse_mixed_rows(
         )
     problems = []
     for index, each in enumerate(losses):
-        weights = [mean_weight(each, part.targets[index]) for part in parts]
+        weights = [mean_divisor(each, part.targets[index]) for part in parts]
         if not all(weights):
             continue  # without labels a loss is NaN
         mean = (weights[0] * first.terms[index] + weights[1] * second.terms[index]) / sum(weights)

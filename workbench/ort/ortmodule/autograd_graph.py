@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.export.effects.held_state import HeldTensor
+from workbench.export.effects.state_snapshot import SnapshotTensor
 from workbench.modules.flattened_outputs import flattened_outputs
 
 
-def reached(result: Any, tensors: Sequence[HeldTensor]) -> list[str]:
+def reached(result: Any, tensors: Sequence[SnapshotTensor]) -> list[str]:
     """The names of those of `tensors` that a backward pass of `result` would pass a gradient to.
 
     Args:

@@ -9,10 +9,10 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
-from workbench.export.buffer_updates import changed_parameter
-from workbench.export.effects.held_state import HeldTensor
+from workbench.export.buffer_writes import changed_parameter
 from workbench.export.effects.observation import Effects, Observation
-from workbench.export.effects.one_row import is_single_row_equivalent
+from workbench.export.effects.single_row_batches import is_single_row_equivalent
+from workbench.export.effects.state_snapshot import SnapshotTensor
 from workbench.ort.ortmodule.autograd_graph import reached
 from workbench.ort.ortmodule.build_graph import Built
 from workbench.ort.ortmodule.capture.nested_values.structure import Structure, rebuild
@@ -97,7 +97,7 @@ def _why_pytorch(effects: Effects) -> str:
     return trains_unregistered(effects.unregistered) if effects.unregistered else ""
 
 
-def _why_computed(result: Any, held: Sequence[HeldTensor]) -> str:
+def _why_computed(result: Any, held: Sequence[SnapshotTensor]) -> str:
     """Why no graph computes `result`: it passes a gradient to state of the module."""
     names = reached(result, held) if held else []
     return reads_computed(names) if names else ""

@@ -32,9 +32,9 @@ from workbench.widgets.compare import ComparisonView
 from workbench.widgets.model.choice_field import ChoiceField
 from workbench.widgets.model.model_view import ModelView
 from workbench.widgets.model.options import comparison_options
-from workbench.widgets.page.alone import actions_of
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.controls import Controls
+from workbench.widgets.page.standalone_step import actions_of
 from workbench.widgets.page.status import Status
 from workbench.widgets.page.status_view import StatusView
 from workbench.widgets.run_browser import RunBrowser

@@ -10,7 +10,7 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from workbench.ort.graph.padding.leave_out import PaddingReport, leave_out_padding
+from workbench.ort.graph.padding.remove_padding import PaddingReport, remove_padding
 
 TOLERANCE = 1e-6
 WORDS, WIDTH = 20, 8
@@ -151,7 +151,7 @@ def rewritten(
     tail: str, low: float = LOW, **options: bool
 ) -> tuple[onnx.ModelProto, PaddingReport]:
     model = graph(tail, low)
-    found = leave_out_padding(model, ["mask"], **{"padded_results": False, **options})
+    found = remove_padding(model, ["mask"], **{"padded_results": False, **options})
     return model, found
 
 
@@ -185,7 +185,7 @@ def test_what_could_show_padding_is_left_as_it_is(tail: str, low: float, reason:
 def test_rows_that_several_masks_may_leave_without_a_key_are_not_guessed() -> None:
     """With left padding, a token that is read may see padding alone: the others are after it."""
     model = graph("labelled", causal=True)
-    found = leave_out_padding(model, ["mask"], padded_results=False)
+    found = remove_padding(model, ["mask"], padded_results=False)
     assert found.products == 0
     assert found.reason.startswith("its mask is not recognized: MatMul (seen)")
 
@@ -193,7 +193,7 @@ def test_rows_that_several_masks_may_leave_without_a_key_are_not_guessed() -> No
 @pytest.mark.parametrize("low", [LOW, -1e9])
 def test_rows_without_a_key_show_padding_where_other_weights_are_zeroed(low: float) -> None:
     model = graph("first", low, zeroed=True)
-    leave_out_padding(model, ["mask"], padded_results=False)
+    remove_padding(model, ["mask"], padded_results=False)
     expected = outputs(graph("first", low, zeroed=True))
     for name, result in outputs(model).items():
         assert np.allclose(result, expected[name], rtol=1e-5, atol=1e-5), name
@@ -201,7 +201,7 @@ def test_rows_without_a_key_show_padding_where_other_weights_are_zeroed(low: flo
 
 def test_tokens_that_others_read_by_number_are_kept() -> None:
     model = graph("pooled", flat=True)
-    leave_out_padding(model, ["mask"], padded_results=False)
+    remove_padding(model, ["mask"], padded_results=False)
     expected = outputs(graph("pooled", flat=True))
     for name, result in outputs(model).items():
         assert np.allclose(result, expected[name], rtol=1e-5, atol=1e-5), name

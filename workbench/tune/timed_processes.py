@@ -38,7 +38,7 @@ def rounds_of(seconds: Mapping[str, list[float]]) -> dict[str, np.ndarray]:
     return {name: np.asarray(turns[1:]) for name, turns in seconds.items()}
 
 
-class LockStep:
+class TimedProcesses:
     """The processes of the variants of one engine; all end with it."""
 
     def __init__(self, folder: Path) -> None:
@@ -50,7 +50,7 @@ class LockStep:
         self._folder = folder
         self._processes: dict[str, _Process] = {}
 
-    def __enter__(self) -> LockStep:
+    def __enter__(self) -> TimedProcesses:
         return self
 
     def __exit__(

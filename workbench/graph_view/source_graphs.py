@@ -32,7 +32,7 @@ _OLD = (
 )
 
 
-class GivenGraphs(NamedTuple):
+class SourceGraphs(NamedTuple):
     """The graphs of a model, of artifacts or of a file; each is read on request."""
 
     name: str
@@ -45,7 +45,7 @@ class GivenGraphs(NamedTuple):
     Raises a WorkbenchError if it cannot be read."""
 
 
-def given_graphs(given: Model | Artifacts | str | Path) -> GivenGraphs:
+def graphs_of_source(given: Model | Artifacts | str | Path) -> SourceGraphs:
     """The graphs of a model, of artifacts, or of a file.
 
     Args:
@@ -76,13 +76,13 @@ def given_graphs(given: Model | Artifacts | str | Path) -> GivenGraphs:
     return _of_model(load_model(given))
 
 
-def _of_file(path: Path) -> GivenGraphs:
-    return GivenGraphs(
+def _of_file(path: Path) -> SourceGraphs:
+    return SourceGraphs(
         path.name, ("forward",), lambda key, _: GraphFile.of_file(key, path.name, path)
     )
 
 
-def _of_artifacts(artifacts: Artifacts) -> GivenGraphs:
+def _of_artifacts(artifacts: Artifacts) -> SourceGraphs:
     model = artifacts.manifest["model"]
     parameters = {*artifacts.trainable, *artifacts.frozen}
 
@@ -107,10 +107,10 @@ def _of_artifacts(artifacts: Artifacts) -> GivenGraphs:
                 options["provenance"] = getattr(recorded, key)
         return GraphFile.of_file(key, f"{model}, {key} graph", paths[key], **options)
 
-    return GivenGraphs(model, KINDS, read)
+    return SourceGraphs(model, KINDS, read)
 
 
-def _of_model(model: Model) -> GivenGraphs:
+def _of_model(model: Model) -> SourceGraphs:
     name = model.name
     exported: list[tempfile.TemporaryDirectory[str]] = []
     # The folder of the export lives as long as the function that reads it.
@@ -127,7 +127,7 @@ def _of_model(model: Model) -> GivenGraphs:
         parameters = json.loads(request.parameters_path.read_text(encoding="utf-8"))
         return GraphFile.of_file(key, name, request.path, parameters=parameters)
 
-    return GivenGraphs(name, ("forward",), read)
+    return SourceGraphs(name, ("forward",), read)
 
 
 def _request(folder: Path) -> GraphRequest:

@@ -27,7 +27,7 @@ AGAIN = "measure again with `workbench tune`"
 _PACKAGES = ("onnxruntime-training-cpu", "onnxruntime-training", "torch")
 
 
-def kept_folder() -> Path | None:
+def storage_folder() -> Path | None:
     """The folder of the files, which may not exist; None where nothing is cached.
 
     `WORKBENCH_CACHE` names its parent, as of the exports.
@@ -53,12 +53,12 @@ def this_environment() -> Environment:
     return Environment(processor=processor_model(), cores=default_threads(), versions=versions)
 
 
-def kept_path(engine: str, shapes: str, threads: int) -> Path | None:
+def storage_path(engine: str, shapes: str, threads: int) -> Path | None:
     """The file for one engine, class of shapes and number of threads on this processor.
 
     None where nothing is cached.
     """
-    folder = kept_folder()
+    folder = storage_folder()
     if folder is None:
         return None
     return folder / f"{engine}-{threads}-{processor_digest()}-{shapes[:24]}.json"
@@ -69,13 +69,13 @@ def processor_digest() -> str:
     return hashlib.sha256(processor_model().encode()).hexdigest()[:8]
 
 
-def keep(entry: Entry) -> Path | None:
+def store(entry: Entry) -> Path | None:
     """Write a new measurement, in place of an earlier one; None where nothing is cached.
 
     Raises:
         EngineError: it cannot be written.
     """
-    path = kept_path(entry.engine, entry.shapes, entry.threads)
+    path = storage_path(entry.engine, entry.shapes, entry.threads)
     if path is not None:
         write_tuning(TuningRecord(place=this_environment(), entries=(entry,)), path)
     return path
@@ -91,7 +91,7 @@ def write_tuning(record: TuningRecord, path: Path) -> None:
         temporary.write_text(record.model_dump_json(indent=1) + os.linesep, encoding="utf-8")
 
 
-class Kept(NamedTuple):
+class StoredTuning(NamedTuple):
     """A file of the folder."""
 
     path: Path
@@ -101,29 +101,29 @@ class Kept(NamedTuple):
     """Why it is not used, as a sentence."""
 
 
-def read_kept(path: Path) -> Kept | None:
+def read_stored(path: Path) -> StoredTuning | None:
     """State of a saved file for this machine; None: there is no such file."""
     try:
         record = read_tuning(path)
     except FileNotFoundError:
         return None
     except TuningFileError as error:
-        return Kept(path, None, f"{path} is not used: {error}; {AGAIN}.")
+        return StoredTuning(path, None, f"{path} is not used: {error}; {AGAIN}.")
     [entry, *_] = record.entries
     difference = record.place.difference(this_environment())
     if difference:
-        return Kept(
+        return StoredTuning(
             path, None, f"The tuning of {entry.model} is not used: it is {difference}; {AGAIN}."
         )
-    if path != kept_path(entry.engine, entry.shapes, entry.threads):
-        return Kept(path, None, f"{path} is not used: it is for other shapes; {AGAIN}.")
-    return Kept(path, entry)
+    if path != storage_path(entry.engine, entry.shapes, entry.threads):
+        return StoredTuning(path, None, f"{path} is not used: it is for other shapes; {AGAIN}.")
+    return StoredTuning(path, entry)
 
 
-def all_kept() -> Iterator[Kept]:
+def all_stored() -> Iterator[StoredTuning]:
     """Every file of the folder, in the order of their names."""
-    folder = kept_folder()
+    folder = storage_folder()
     for path in sorted(folder.glob("*.json")) if folder is not None else ():
-        found = read_kept(path)
+        found = read_stored(path)
         if found is not None:
             yield found

@@ -35,7 +35,7 @@ RECURRENT_CACHES = frozenset({"_flat_weights", "_flat_weight_refs"})
 """Attributes in which torch's recurrent layers store their weights a second time."""
 
 
-class HeldTensor(NamedTuple):
+class SnapshotTensor(NamedTuple):
     """A tensor with its owner."""
 
     kind: str
@@ -57,16 +57,16 @@ class Change(NamedTuple):
     """A value that has changed."""
 
     kind: str
-    """As in `HeldTensor`."""
+    """As in `SnapshotTensor`."""
     name: str
 
 
-class HeldState:
+class StateSnapshot:
     """The state of `module` and `arguments` at the time of construction."""
 
     def __init__(self, module: nn.Module, arguments: Any = ()) -> None:
         self._containers: list[_Container] = []
-        self.tensors: list[HeldTensor] = []
+        self.tensors: list[SnapshotTensor] = []
         """Each once, parameters and buffers included."""
         self._seen: set[int] = set()
         for path, each in module.named_modules():
@@ -106,7 +106,7 @@ class HeldState:
         ]
         return list(dict.fromkeys(found))
 
-    def computed(self) -> list[HeldTensor]:
+    def computed(self) -> list[SnapshotTensor]:
         """Tensors that were computed elsewhere and pass a gradient on, as a generated weight."""
         return [each for each in self.tensors if each.kind == "state" and each.tensor.grad_fn]
 
@@ -218,7 +218,7 @@ class HeldState:
     def _tensor(self, value: Any, kind: str, name: str) -> None:
         if isinstance(value, torch.Tensor) and id(value) not in self._seen:
             self._seen.add(id(value))
-            self.tensors.append(HeldTensor(kind, name, value))
+            self.tensors.append(SnapshotTensor(kind, name, value))
 
     def _visit(self, value: Any, kind: str, name: str) -> None:
         if value is None or isinstance(value, (*_PLAIN, type, FunctionType)):

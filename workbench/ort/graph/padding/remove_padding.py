@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from workbench.onnx_io.nodes import sort_nodes
 from workbench.ort.graph.padding.graph_values import GraphValues
 from workbench.ort.graph.padding.masks import Mask, masks
-from workbench.ort.graph.padding.pack import Packing
+from workbench.ort.graph.padding.packing import Packing
 from workbench.ort.graph.padding.proof import Proof, Refusal, prove
 from workbench.ort.graph.rewrite_check import check_rewrite
 from workbench.trainable.custom_gradient import NodeGradient
@@ -30,7 +30,7 @@ class PaddingReport(NamedTuple):
     """Gradients that the workbench defines."""
 
 
-def leave_out_padding(
+def remove_padding(
     model: onnx.ModelProto, arguments: Iterable[str], *, padded_results: bool
 ) -> PaddingReport:
     """Rewrite `model` in place so that layers compute only the tokens that count.

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from workbench.controller.request_thread import Request, RequestThread
 
 
-class Newest:
+class LatestRequestThread:
     """Keeps up with what changes faster than it can be worked on, such as a drawing."""
 
     def __init__(

@@ -7,7 +7,7 @@ import numpy as np
 from workbench.losses.loss import CLASS_LOSSES, Loss
 
 
-def mean_weight(loss: Loss, target: np.ndarray) -> float:
+def mean_divisor(loss: Loss, target: np.ndarray) -> float:
     """The divisor of PyTorch's mean over the rows of `target`, up to a constant factor.
 
     For class indices the sum of the class weights of all labels that are not ignored; otherwise the

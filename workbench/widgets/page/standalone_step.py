@@ -18,7 +18,7 @@ from workbench.widgets.page.status_view import StatusView
 from workbench.widgets.subshell import answer_while_busy
 
 
-class Alone(ipywidgets.Box):  # type: ignore[misc]
+class StandaloneStep(ipywidgets.Box):  # type: ignore[misc]
     """A box that is a part of an app, or a page with its own controller, status and buttons.
 
     A subclass calls `_begin` first, then creates its widgets, then calls `_ready`.

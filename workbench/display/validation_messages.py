@@ -38,7 +38,7 @@ LIMITS: Mapping[str, str] = {
 """Message for a value out of its limits, by pydantic's type of error."""
 
 
-def validation_words(problem: Any) -> str:
+def validation_message(problem: Any) -> str:
     """Message of a validation error; pydantic's own for types that settings do not raise."""
     kind = problem["type"]
     if kind in LIMITS:

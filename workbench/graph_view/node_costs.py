@@ -18,7 +18,7 @@ _BYTES = {
 }
 
 
-class Painted(NamedTuple):
+class NodeCosts(NamedTuple):
     """A number for each node of one graph."""
 
     engine: str
@@ -30,7 +30,7 @@ class Painted(NamedTuple):
     """Which timings were matched to nodes, and which were not."""
 
 
-def engine_to_paint(profile: Profile) -> EngineProfile:
+def profiled_engine(profile: Profile) -> EngineProfile:
     """The first engine of a profile whose operators have the names of nodes.
 
     Raises:
@@ -48,7 +48,7 @@ def engine_to_paint(profile: Profile) -> EngineProfile:
     )
 
 
-def painted(shown: GraphDescription, profile: Profile) -> Painted:
+def node_costs(shown: GraphDescription, profile: Profile) -> NodeCosts:
     """Match the operators of a profile with the nodes of a graph, by the nodes' recorded names.
 
     An operator matches where its node has the name and the operator of a node of the graph. A
@@ -59,7 +59,7 @@ def painted(shown: GraphDescription, profile: Profile) -> Painted:
     Raises:
         ConfigError: the profile names no nodes.
     """
-    engine = engine_to_paint(profile)
+    engine = profiled_engine(profile)
     places = {
         (node.name, node.op.rpartition("::")[2]): index
         for index, node in enumerate(shown.nodes)
@@ -80,7 +80,7 @@ def painted(shown: GraphDescription, profile: Profile) -> Painted:
         else:
             times[place] = (times[place] or 0.0) + time.us
             matched += time.us
-    return Painted(
+    return NodeCosts(
         engine.engine,
         tuple(times),
         tuple(_bytes(shown, profile.batch_size)),
