@@ -1,6 +1,6 @@
 """Exports modules for training on device and writes down what is said of them.
 
-python -m tests.export.refused_effects_probe RESULT_JSON NAME ...
+python -m tests.export.effects.refused_effects_probe RESULT_JSON NAME ...
 """
 
 from __future__ import annotations

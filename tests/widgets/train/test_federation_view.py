@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.runs.test_federation_record import DIVIDED, federated
+from tests.runs.record.test_federation import DIVIDED, federated
 from tests.runs.written import steps, write_run
 from workbench.controller.jobs.job import Training, outcome_of
 from workbench.controller.recorded_runs.run_detail import describe_run

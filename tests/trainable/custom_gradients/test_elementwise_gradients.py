@@ -11,9 +11,9 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from tests.forked import outcomes_of
-from tests.trainable import elementwise_cases
-from tests.trainable.elementwise_cases import CASES
-from tests.trainable.gradient_table import CUBE, Case, build, scalar
+from tests.trainable.custom_gradients import elementwise_cases
+from tests.trainable.custom_gradients.elementwise_cases import CASES
+from tests.trainable.custom_gradients.gradient_table import CUBE, Case, build, scalar
 from workbench.errors import UntrainableError
 from workbench.onnx_io.graph_metadata import OPEN_BOUNDS
 from workbench.trainable import find, leading_to_outputs, make_trainable

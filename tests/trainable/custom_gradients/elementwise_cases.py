@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from tests.forked import outcome
-from tests.trainable.gradient_table import CUBE, POSITIVE, Case, check, scalar
+from tests.trainable.custom_gradients.gradient_table import CUBE, POSITIVE, Case, check, scalar
 from workbench.ort.native import native
 
 INSIDE = (np.tanh(CUBE) * 0.9).astype(np.float32)

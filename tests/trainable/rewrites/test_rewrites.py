@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.forked import outcomes_of
-from tests.trainable import rewrite_cases
+from tests.trainable.rewrites import rewrite_cases
 
 TOLERANCE = 1e-5
 

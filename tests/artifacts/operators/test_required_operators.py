@@ -68,7 +68,7 @@ def test_models_in_ort_format_train_as_the_onnx_files_do(
     assert artifacts.manifest["optimizer"]["max_grad_norm"] == max_grad_norm
     done = subprocess.run(
         [sys.executable, "-c", TRAIN, str(artifacts.directory), str(tmp_path)],
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         capture_output=True,
         text=True,
         check=False,

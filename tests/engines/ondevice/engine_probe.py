@@ -1,6 +1,6 @@
 """Trains with the on-device engine and writes down what came out; run as a process of its own.
 
-    python -m tests.engines.ondevice_probe WORK_FOLDER
+    python -m tests.engines.ondevice.engine_probe WORK_FOLDER
 
 WORK_FOLDER holds the saved models "normalized" and "tied"; answers go to answers.json and weights
 to normalized.safetensors. This process must never import torch or onnx.

@@ -11,9 +11,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.forked import outcomes_of
-from tests.trainable import tensor_cases
-from tests.trainable.gradient_table import Case, build, numbers
-from tests.trainable.tensor_cases import CASES, CUBE
+from tests.trainable.custom_gradients import tensor_cases
+from tests.trainable.custom_gradients.gradient_table import Case, build, numbers
+from tests.trainable.custom_gradients.tensor_cases import CASES, CUBE
 from workbench.errors import UntrainableError
 from workbench.onnx_io.graph_metadata import DETACHED
 from workbench.trainable import find, leading_to_outputs, make_trainable

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from tests.forked import outcome
-from tests.trainable.gradient_table import (
+from tests.trainable.custom_gradients.gradient_table import (
     CUBE,
     MATRIX,
     POSITIVE,

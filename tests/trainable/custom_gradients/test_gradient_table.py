@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.forked import outcomes_of
-from tests.trainable import gradient_table
-from tests.trainable.gradient_table import CASES, WRONG, build
+from tests.trainable.custom_gradients import gradient_table
+from tests.trainable.custom_gradients.gradient_table import CASES, WRONG, build
 from workbench.trainable import find
 from workbench.trainable.differentiable import DIFFERENTIABLE, DIFFERENTIABLE_MICROSOFT
 
@@ -16,7 +16,7 @@ TOLERANCE = 0.02
 REWRITTEN = {"Cast", "LayerNormalization"}
 """Rewritten in their case: to the same type, and where its scale is not trained."""
 WHOLE_MODELS = {"BatchNormalization", "GRU", "LSTM"}
-"""Checked in `test_rewrites.py`, against PyTorch."""
+"""Checked in `tests/trainable/rewrites`, against PyTorch."""
 
 
 @pytest.fixture(scope="module")

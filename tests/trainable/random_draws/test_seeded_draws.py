@@ -9,8 +9,8 @@ import pytest
 from onnx import helper
 
 from tests.forked import outcomes_of
-from tests.trainable import draw_cases
-from tests.trainable.draw_cases import CASES, CHANCES, ROWS, graph_of
+from tests.trainable.random_draws import draw_cases
+from tests.trainable.random_draws.draw_cases import CASES, CHANCES, ROWS, graph_of
 from workbench.onnx_io.graph_metadata import DRAWN
 from workbench.trainable import seeded_draws
 

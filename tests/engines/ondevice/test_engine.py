@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from tests.engines.ondevice_probe import SETTINGS, STEPS, images
+from tests.engines.ondevice.engine_probe import SETTINGS, STEPS, images
 from workbench.engines.base import EngineSetup
 from workbench.load import load_model
 from workbench.settings.config import make_config
@@ -28,12 +28,12 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     examples = {"normalized": images()[0].inputs, "tied": (np.zeros((2, 5), np.int64),)}
     code = UserCode()
     for name, inputs in examples.items():
-        model = load_model(f"tests.engines.ondevice_modules:{name}", example_inputs=inputs)
+        model = load_model(f"tests.engines.ondevice.modules:{name}", example_inputs=inputs)
         model.save(folder / name)
         code = code.merged_with(model.code)
     done = subprocess.run(
-        [sys.executable, "-m", "tests.engines.ondevice_probe", str(folder)],
-        cwd=Path(__file__).parents[2],
+        [sys.executable, "-m", "tests.engines.ondevice.engine_probe", str(folder)],
+        cwd=Path(__file__).parents[3],
         env=code.environment(),
         capture_output=True,
         text=True,
@@ -60,7 +60,7 @@ def test_batch_normalization_equals_pytorch(
     from workbench.engines.pytorch import PyTorchEngine
 
     # The engine builds the module in this process, as it does in a worker.
-    factory = b"tests.engines.ondevice_modules:normalized"
+    factory = b"tests.engines.ondevice.modules:normalized"
     monkeypatch.setenv(SHA256_VARIABLE, sha256_of(factory))
     config = make_config({**SETTINGS, "engine": "pytorch"})
     engine = PyTorchEngine(EngineSetup(work / "normalized", work / "none", config, lambda _: None))

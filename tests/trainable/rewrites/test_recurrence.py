@@ -7,8 +7,8 @@ import onnx
 import pytest
 
 from tests.forked import outcomes_of
-from tests.trainable import recurrence_cases
-from tests.trainable.recurrence_cases import CASES, Case, build
+from tests.trainable.rewrites import recurrence_cases
+from tests.trainable.rewrites.recurrence_cases import CASES, Case, build
 from workbench.errors import UntrainableError
 from workbench.trainable import make_trainable
 

@@ -27,7 +27,9 @@ USUAL = representative(REFUSED, always=("many-rows",))
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    return probed("tests.export.refused_effects_probe", tmp_path_factory.mktemp("a"), *USUAL)
+    return probed(
+        "tests.export.effects.refused_effects_probe", tmp_path_factory.mktemp("a"), *USUAL
+    )
 
 
 @pytest.mark.parametrize("name", USUAL)
