@@ -13,7 +13,8 @@ from torch import nn
 
 from workbench import ORTModule
 from workbench.errors import UntrainableError
-from workbench.ort.ortmodule import build_graph, graphs, repeated_call
+from workbench.ort.ortmodule import build_graph, graphs
+from workbench.ort.ortmodule.calls import repeated_call
 from workbench.ort.ortmodule.capture.segments.gradient_pieces import piece_cuts
 
 LAYER_BYTES = 4 * (8 * 8 + 8)

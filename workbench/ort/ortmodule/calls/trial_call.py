@@ -13,8 +13,8 @@ from workbench.export.buffer_writes import changed_parameter
 from workbench.export.effects.observation import Effects, Observation
 from workbench.export.effects.single_row_batches import is_single_row_equivalent
 from workbench.export.effects.state_snapshot import SnapshotTensor
-from workbench.ort.ortmodule.autograd_graph import reached
 from workbench.ort.ortmodule.build_graph import Built
+from workbench.ort.ortmodule.calls.autograd_graph import reached
 from workbench.ort.ortmodule.capture.nested_values.structure import Structure, rebuild
 from workbench.ort.ortmodule.fallback_reasons import (
     CHANGES_ARGUMENTS,
