@@ -1,1 +1,1 @@
-"""Calls of the wrapped module: the first of its kind, repeated ones, and those of its own methods."""
+"""Calls of the wrapped module: the first of a kind, repeated ones, and its own methods' calls."""
