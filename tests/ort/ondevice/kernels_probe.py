@@ -22,9 +22,9 @@ from tests.ort.ondevice import attention_probe, cross_entropy_probe, window_prob
 from tests.ort.ondevice.dropping_probe import dropping
 from workbench.data import Batch
 from workbench.engines.base import EngineSetup
-from workbench.engines.ondevice import OnDeviceEngine
+from workbench.engines.ondevice.engine import OnDeviceEngine
+from workbench.ort.kernel_library.load import device_kernels
 from workbench.ort.native import native
-from workbench.ort.ondevice.kernels import device_kernels
 from workbench.settings.config import make_config
 
 WORDS, ROWS, LENGTH = 11, 16, 5
