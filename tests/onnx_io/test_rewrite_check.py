@@ -11,9 +11,9 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 import workbench
-from workbench.artifacts.build import scale_loss
-from workbench.artifacts.counters import take_out_counters
-from workbench.artifacts.forward import outputs_only
+from workbench.artifacts.generation.build import scale_loss
+from workbench.artifacts.generation.forward_graphs import outputs_only
+from workbench.artifacts.generation.step_counters import remove_step_counters
 from workbench.errors import EngineError
 from workbench.lora.graph import graph_linear_weights, with_lora
 from workbench.losses.loss import Loss
@@ -25,8 +25,8 @@ from workbench.ort.graph.gradient import parameters_as_inputs
 from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.losses.losses import append_losses
-from workbench.ort.ortmodule.capture.narrow_dtypes import widen
-from workbench.ort.ortmodule.capture.rounded_values import compute_in_float32
+from workbench.ort.ortmodule.capture.dtypes.narrow_dtypes import widen
+from workbench.ort.ortmodule.capture.dtypes.rounded_values import compute_in_float32
 from workbench.ort.ortmodule.differentiate.constant_results import keep_constant_results
 from workbench.settings.lora import LoraOptions
 from workbench.trainable import NodeGradient, seeded_draws, without_randomness
@@ -179,7 +179,7 @@ CONSTANT = helper.make_node("Constant", [], ["c"], value_floats=[1.0, 2.0])
         ("randomness disabled", without_randomness, helper.make_node("Dropout", ["x"], ["y"])),
         ("seeded draws", seeded_draws, helper.make_node("RandomNormalLike", ["x"], ["y"])),
         ("low-rank adapters", with_adapters, helper.make_node("MatMul", ["x", "w"], ["y"])),
-        ("counters taken out", take_out_counters, relu("x", "y")),
+        ("counters taken out", remove_step_counters, relu("x", "y")),
         ("nodes hidden from the gradient builder", hidden, relu("x", "y")),
         ("parameters as inputs", lambda m: parameters_as_inputs(m, ["w"]), relu("x", "y")),
         ("scaled loss", lambda m: scale_loss(m, 0.5), relu("x", "y")),

@@ -169,11 +169,13 @@ def test_defaults_stand_once_and_help_names_them() -> None:
         (wb.profile, PROFILED_ENGINE),
     ):
         assert inspect.signature(function).parameters["engine"].default == default
-    for command, default in (("train", DEFAULT_ENGINE), ("profile", PROFILED_ENGINE)):
-        module = import_module(f"workbench.cli.{'training' if command == 'train' else command}")
-        (engine,) = get_type_hints(getattr(module, command), include_extras=True)[
-            "engine"
-        ].__metadata__
+    for file, command, default in (
+        ("training", "train", DEFAULT_ENGINE),
+        ("personalise", "personalise", DEFAULT_ENGINE),
+        ("profile", "profile", PROFILED_ENGINE),
+    ):
+        function = getattr(import_module(f"workbench.cli.commands.{file}"), command)
+        (engine,) = get_type_hints(function, include_extras=True)["engine"].__metadata__
         assert f"Default: {default}." in engine.help
 
 

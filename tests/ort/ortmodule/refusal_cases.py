@@ -133,6 +133,14 @@ def in_a_process_group(module: nn.Module) -> None:
         dist.destroy_process_group()
 
 
+def joins_a_process_group(module: nn.Module) -> None:
+    """After calls in a graph, which has a BatchNorm in its place."""
+    for _ in range(3):
+        called(module)
+    assert module.built_graphs
+    in_a_process_group(module)
+
+
 def synchronized() -> nn.Module:
     # A bias before it has no gradient but what rounding leaves.
     return nn.Sequential(nn.Linear(4, 4, bias=False), nn.SyncBatchNorm(4))
@@ -255,6 +263,9 @@ CASES: dict[str, Refusal] = {
     ),
     "synchronized-statistics": Refusal(
         synchronized, in_a_process_group, ("ValueError", "SyncBatchNorm expected input", "GPU")
+    ),
+    "synchronized-later": Refusal(
+        synchronized, joins_a_process_group, ("ValueError", "SyncBatchNorm expected input", "GPU")
     ),
     "backward-twice": Refusal(two_layers, backward_twice, ("EngineError", "second backward pass")),
     "second-derivative": Refusal(two_layers, second_derivative, ("EngineError", "create_graph")),

@@ -75,6 +75,7 @@ CHANGES = {
     # The plain module leaves that behind as well.
     "raises": {"norm.running_mean", "norm.running_var", "norm.num_batches_tracked", "random"},
     "synchronized-statistics": {"1.num_batches_tracked", "random"},
+    "synchronized-later": {"1.running_mean", "1.running_var", "1.num_batches_tracked", "random"},
 }
 
 
