@@ -19,7 +19,7 @@ from workbench.ort.ortmodule.capture.autocast import (
     refuse_half_precision,
     refuse_what_pytorch_casts,
 )
-from workbench.ort.ortmodule.capture.cached_exports import CachedExports, Exported, export
+from workbench.ort.ortmodule.capture.cached_exports import CachedExports, ObtainedGraph, export
 from workbench.ort.ortmodule.capture.call_to_export import CallToExport
 from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph
 from workbench.ort.ortmodule.capture.gradient_pieces import piece_cuts
@@ -160,14 +160,14 @@ def build(
     return made._replace(updated=updated, ranges=graph.ranges)
 
 
-def _exported(call: CallToExport) -> Exported:
+def _exported(call: CallToExport) -> ObtainedGraph:
     """The forward graph of `call`, exported now or by a copy of the module."""
     kinds = tuple(map(_kind, call.tensors))
     started = time.perf_counter()
     graph = exported_once(
         (call.arguments, kinds, call.axes, call.read, call.autocast), lambda: export(call).graph
     )
-    return Exported(graph, time.perf_counter() - started)
+    return ObtainedGraph(graph, time.perf_counter() - started)
 
 
 def _compute_in_float32(
@@ -217,7 +217,7 @@ def _kind(tensor: torch.Tensor) -> tuple[torch.Size, torch.dtype, bool]:
 
 
 def _in_pieces(
-    exported: Exported,
+    exported: ObtainedGraph,
     tensors: Sequence[torch.Tensor],
     layout: Layout,
     options: ORTModuleOptions,
@@ -239,7 +239,7 @@ def _updated_buffers(model: onnx.ModelProto) -> frozenset[str]:
     return frozenset(mark.value.removeprefix(PREFIX) for mark in marks if mark.key == UPDATES)
 
 
-def _whole(loaded: LoadedProgram, exported: Exported, axes: Axes) -> Built:
+def _whole(loaded: LoadedProgram, exported: ObtainedGraph, axes: Axes) -> Built:
     graph, export_s, cache_s = exported
     origin = Origin(
         loaded.inputs,
@@ -256,7 +256,7 @@ def _whole(loaded: LoadedProgram, exported: Exported, axes: Axes) -> Built:
 
 
 def _in_segments(
-    exported: Exported,
+    exported: ObtainedGraph,
     tensors: Sequence[torch.Tensor],
     layout: Layout,
     options: ORTModuleOptions,

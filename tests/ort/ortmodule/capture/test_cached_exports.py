@@ -16,7 +16,7 @@ from workbench.export_cache.cache import ExportCache
 from workbench.export_cache.code_used import CodeUsed
 from workbench.export_cache.known_process import KnownProcess
 from workbench.modules.dynamic_axes import BATCH
-from workbench.ort.ortmodule.capture.cached_exports import CachedExports, Exported
+from workbench.ort.ortmodule.capture.cached_exports import CachedExports, ObtainedGraph
 from workbench.ort.ortmodule.capture.call_to_export import CallToExport
 from workbench.ort.ortmodule.capture.graph_record import GRAPH, RECORD
 from workbench.ort.ortmodule.capture.layout import Layout
@@ -77,7 +77,7 @@ class Cached:
         self.cache = ExportCache(folder, self.told.append)
         self.problem = ""
 
-    def exported(self, of: CallToExport, *, initial_values: bool = True) -> Exported:
+    def exported(self, of: CallToExport, *, initial_values: bool = True) -> ObtainedGraph:
         """As in a process of its own."""
 
         def code() -> CodeUsed | str:

@@ -23,7 +23,7 @@ from workbench.ort.ortmodule.capture.graph_record import read_graph, write_graph
 from workbench.ort.ortmodule.capture.structure_record import NoRecordError
 
 
-class Exported(NamedTuple):
+class ObtainedGraph(NamedTuple):
     """The forward graph of a call, and the time that it took."""
 
     graph: ForwardGraph
@@ -42,7 +42,7 @@ class CachedExports:
         self.initial_values = process.initial_values
         """Whether parameters and buffers have these values still, which a trace may contain."""
 
-    def exported(self, call: CallToExport) -> Exported:
+    def exported(self, call: CallToExport) -> ObtainedGraph:
         """The graph of `call`, from the cache or exported now and stored there.
 
         Raises:
@@ -59,7 +59,7 @@ class CachedExports:
             started = time.perf_counter()
             found = self._take(key, Path(folder, "taken"), call)
             if found is not None:
-                return Exported(found, None, time.perf_counter() - started)
+                return ObtainedGraph(found, None, time.perf_counter() - started)
             made = export(call)
             if _is_as_built(call) and self._holds(made.graph):
                 self._store(key, Path(folder, "made"), made.graph, call)
@@ -97,7 +97,7 @@ class CachedExports:
         self._cache.store(key, folder, code)
 
 
-def export(call: CallToExport) -> Exported:
+def export(call: CallToExport) -> ObtainedGraph:
     """Export `call`.
 
     Raises:
@@ -113,7 +113,7 @@ def export(call: CallToExport) -> Exported:
         call.read,
         call.autocast,
     )
-    return Exported(graph, time.perf_counter() - started)
+    return ObtainedGraph(graph, time.perf_counter() - started)
 
 
 def _is_as_built(call: CallToExport) -> bool:
