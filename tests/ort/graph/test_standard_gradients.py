@@ -72,6 +72,19 @@ def test_gelu_is_the_derivative_in_double_precision() -> None:
     assert worst < 1e-6, f"differs by {worst:.1e}"
 
 
+def test_the_tanh_form_of_gelu_is_the_derivative_in_double_precision() -> None:
+    spec = (FLOAT, ["n"])
+    model = model_of(gradient_node("FastGeluGrad", "dy", "x"), {"dy": spec, "x": spec})
+    x = np.concatenate([np.linspace(-8, 8, 400), [0, 60, -60, 1e20, -1e20]]).astype(np.float32)
+    dy = np.random.default_rng(0).standard_normal(len(x)).astype(np.float32)
+    wide, factor = np.clip(x.astype(np.float64), -60, 60), math.sqrt(2 / math.pi)
+    share = np.tanh(factor * (wide + 0.044715 * wide**3))
+    inner = factor * (1 + 3 * 0.044715 * wide**2)
+    slope = (1 + share + wide * (1 - share**2) * inner) / 2
+    worst = np.abs(computed(model, dy=dy, x=x) - dy * slope).max()
+    assert worst < 1e-6, f"differs by {worst:.1e}"
+
+
 @pytest.mark.parametrize("axis", [-1, 1])
 def test_log_softmax_is_the_derivative_in_double_precision(axis: int) -> None:
     spec = (FLOAT, ["n", 7, 5])

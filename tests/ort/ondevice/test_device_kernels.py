@@ -151,8 +151,16 @@ def test_each_kernel_equals_pytorch(answers: dict[str, Any]) -> None:
         for operator in answers["parity"]["1"]
     }
     print(worst)
-    assert len(worst) == 19
+    assert len(worst) == 23
     assert max(worst.values()) < TOLERANCE, worst
+
+
+def test_the_tanh_form_of_gelu_has_limits(answers: dict[str, Any]) -> None:
+    values, slopes = answers["special tanh GELU"]
+    assert values[:2] == pytest.approx([0, 3e38])
+    assert slopes[:2] == [0, 1]
+    assert np.isnan([values[2], slopes[2]]).all()
+    assert [values[3], slopes[3]] == [0, 0.5]
 
 
 def test_attention_equals_pytorch(answers: dict[str, Any]) -> None:
