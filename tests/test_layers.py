@@ -23,7 +23,7 @@ PACKAGE = ROOT / "workbench"
 
 
 class Row(NamedTuple):
-    """What a subpackage may import besides the rows above it."""
+    """Permitted imports of a subpackage besides the rows above it."""
 
     native: bool = True
     """torch and onnxruntime, inside functions."""

@@ -27,7 +27,7 @@ READERS: dict[str, Callable[[Artifacts], object]] = {
     "constants": lambda artifacts: artifacts.constants(),
     "graphs": lambda artifacts: graphs_of_source(artifacts).read("training", lambda _: None),
 }
-"""What reads the files, by name."""
+"""The functions that read the files, by name."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What artifacts hold, and that they are whole or absent."""
+"""The content of artifacts; they are complete or absent."""
 
 from __future__ import annotations
 

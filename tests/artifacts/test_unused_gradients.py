@@ -1,4 +1,4 @@
-"""What no trained parameter needs is not computed: gradients of frozen ones and of the input."""
+"""Gradients of frozen parameters and of the input are not computed."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def surface(page: Page, graph: str) -> Locator:
 
 
 def said(page: Page) -> Locator:
-    """What the view says of the selection to those who listen."""
+    """The selection as the view announces it to screen readers."""
     return page.locator(".wb-graph-said")
 
 

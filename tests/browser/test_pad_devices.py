@@ -78,7 +78,7 @@ def media_browser(
 
 @pytest.fixture
 def permissions() -> tuple[str, ...]:
-    """What the page may use without being asked."""
+    """Permissions that the page has without a prompt."""
     return ALLOWED
 
 

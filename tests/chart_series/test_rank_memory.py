@@ -1,4 +1,4 @@
-"""What a chart keeps of the memory of each process."""
+"""The series of the memory of each process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of one run: values, windows, incidents and smoothing."""
+"""The recorded series of one run: values, windows, incidents and smoothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a child prints goes to its log, and its messages to the parent, whatever it prints."""
+"""A child's output goes to its log and its messages to the parent, whatever it prints."""
 
 from __future__ import annotations
 

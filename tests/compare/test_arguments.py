@@ -1,4 +1,4 @@
-"""What `compare` and `load_comparison` are given, start and record, without any worker."""
+"""Arguments of `compare` and `load_comparison`, and their record, without any worker."""
 
 from __future__ import annotations
 

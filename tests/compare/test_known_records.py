@@ -1,4 +1,4 @@
-"""What a comparison makes of records that are known to the last digit."""
+"""A comparison of runs whose records are known to the last digit."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ SLOW = {"step_ms": 3, "evaluate_ms": 15, "finish_ms": 120}
 
 
 class Entry(NamedTuple):
-    """What a worker did and when, in seconds since the epoch."""
+    """An action of a worker and when it happened, in seconds since the epoch."""
 
     began: float
     ended: float
@@ -56,7 +56,7 @@ class Workers:
         return lockstep
 
     def diary(self) -> list[Entry]:
-        """What all workers did, in order."""
+        """The actions of all workers, in order."""
         entries = []
         for path in self._folder.glob("*.jsonl"):
             for line in path.read_text("utf-8").splitlines():

@@ -1,4 +1,4 @@
-"""What a form takes from the record of a run."""
+"""A form restored from the record of a run."""
 
 from __future__ import annotations
 

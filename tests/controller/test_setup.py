@@ -1,4 +1,4 @@
-"""What a training or a comparison is started with."""
+"""The setup that a training or a comparison is started with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does not fit is told before anything starts."""
+"""A dataset that does not fit is refused before anything starts."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ OBSERVED = [(engine, options) for engine in engine_table() for options in observ
 
 @pytest.fixture(scope="module")
 def answers_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Answers]:
-    """What the probe of an engine wrote down, run at the first question."""
+    """The answers of an engine's probe, which runs at the first question."""
     model = tmp_path_factory.mktemp("model")
     load_model("digits-mlp").save(model / "saved")
     load_model("digits-cnn").save(model / "normalized")

@@ -1,4 +1,4 @@
-"""What is told of a module that cannot be exported: the line, the reason and the remedy."""
+"""The error for a module that cannot be exported: the line, the reason and the remedy."""
 
 from __future__ import annotations
 

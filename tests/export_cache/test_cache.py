@@ -45,7 +45,7 @@ class Place:
         return self.cache.folder / key
 
     def taken(self, key: str = KEY) -> dict[str, bytes] | None:
-        """What is taken, or None; then nothing is left in the folder."""
+        """The cached folder, or None; then nothing is left in the cache."""
         target = self.files(f"target-{time.monotonic_ns()}")
         found = self.cache.take(key, target)
         content = {path.name: path.read_bytes() for path in target.iterdir()}

@@ -1,4 +1,4 @@
-"""What an exporting process says of the code that it used."""
+"""The record of the code that an exporting process used."""
 
 from __future__ import annotations
 

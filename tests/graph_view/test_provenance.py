@@ -1,4 +1,4 @@
-"""What artifacts record of where nodes are from, and what a view makes of it."""
+"""The recorded provenance of nodes in artifacts, and its display in a view."""
 
 from __future__ import annotations
 

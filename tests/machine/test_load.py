@@ -1,4 +1,4 @@
-"""What other programs take from the cores."""
+"""The CPU time of other programs."""
 
 from __future__ import annotations
 

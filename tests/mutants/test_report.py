@@ -1,4 +1,4 @@
-"""What is recorded of each sample, and what the document makes of it."""
+"""The record of each sample, and the document made of it."""
 
 from __future__ import annotations
 

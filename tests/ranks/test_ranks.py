@@ -136,7 +136,7 @@ def test_an_exception_of_a_rank_that_follows_ends_the_run_with_its_reason() -> N
 
 
 class Watching(RecordingView):
-    """What the page is told of a run, and of how many ranks it has the memory."""
+    """A view that records states, and of how many ranks it has the memory."""
 
     def __init__(self) -> None:
         super().__init__()

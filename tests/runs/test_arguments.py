@@ -1,4 +1,4 @@
-"""What `train`, `resume` and `load_run` are given: what is taken, and what is refused at once."""
+"""Arguments of `train`, `resume` and `load_run`: accepted ones, and refusals at once."""
 
 from __future__ import annotations
 

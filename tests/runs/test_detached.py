@@ -1,4 +1,4 @@
-"""What becomes of a run when the process that started it ends."""
+"""A run continues or ends when the process that started it ends."""
 
 from __future__ import annotations
 

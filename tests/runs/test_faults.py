@@ -1,4 +1,4 @@
-"""What goes wrong in a worker is an error message in the kernel, and nothing is lost."""
+"""A fault in a worker is an error message in the kernel, and nothing is lost."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""What a run measures, held against the clocks and the memory of the engine itself.
+"""Measurements of a run, compared with the clocks and the memory of the engine itself.
 
 The engine is the fake, which keeps a diary of its own. Two clocks of one run are compared, so
 that a busy machine makes both longer and no test wrong.
@@ -23,7 +23,7 @@ STEP_MS, FIRST_STEP_MS = 20, 400
 MEGABYTE = 1 << 20
 BUILT, TRANSIENT = 100 * MEGABYTE, 250 * MEGABYTE
 ROOM = 40 * MEGABYTE
-"""What evaluation, checkpoints and the interpreter may take beside what the fake allocates."""
+"""Bytes that evaluation, checkpoints and the interpreter may take beside the fake's own."""
 
 
 class Measured(NamedTuple):
@@ -38,7 +38,7 @@ class Measured(NamedTuple):
     ended: float
     """Seconds since the epoch, after the run had ended."""
     listed_samples_per_s: float
-    """What `runs` shows."""
+    """The row of the run in `runs`."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What `Run.save` says where no checkpoint comes of it."""
+"""Errors of `Run.save` where no checkpoint is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an engine did to train, as its run tells."""
+"""Statistics of an engine, as its run reports them."""
 
 from __future__ import annotations
 

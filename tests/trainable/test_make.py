@@ -1,4 +1,4 @@
-"""What is rewritten, what is left alone and what is refused; nothing native runs here."""
+"""Nodes that are rewritten, left unchanged or refused; nothing native runs here."""
 
 from __future__ import annotations
 

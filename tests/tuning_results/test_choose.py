@@ -1,4 +1,4 @@
-"""What a run makes of a measurement: kept, of a file, of another machine, or damaged."""
+"""Use of a measurement by a run: stored, from a file, of another machine, or damaged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `wb.verify` takes and refuses before a process starts, and the rows it compares on."""
+"""Arguments that `wb.verify` accepts or refuses at once, and the rows it compares on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a graph becomes float64, node by node, and what stays as it was."""
+"""Conversion of a graph to float64, node by node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a verification says, of errors that are known: one percent is seen, rounding is not."""
+"""The result of a verification with known errors: one percent is detected, rounding is not."""
 
 from __future__ import annotations
 

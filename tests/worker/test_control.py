@@ -1,4 +1,4 @@
-"""What stands between a worker and its next step."""
+"""Commands and limits that a worker obeys before its next step."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def loop(control: Control) -> Iterator[Loop]:
 
 
 def script(monkeypatch: pytest.MonkeyPatch, *actions: Callable[[], None]) -> list[int]:
-    """What the watchers do while the worker waits, one action a look; then a stop that fails."""
+    """The actions of watchers while the worker waits, one action a look; then a stop that fails."""
     looks: list[int] = []
 
     def wait(self: Control) -> None:

@@ -1,4 +1,4 @@
-"""What the worker writes of an error, and of a stop before its first step."""
+"""The record of a worker after an error, and after a stop before its first step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the worker makes of a run around its training, which is a function of the test."""
+"""The worker's part of a run around its training, which is a function of the test."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Start = Callable[..., tuple[int, RunFolder]]
 
 @pytest.fixture
 def stops(monkeypatch: pytest.MonkeyPatch, control: Control) -> list[Callable[[], None]]:
-    """What is to be done on a stop before the first step."""
+    """The action on a stop before the first step."""
     kept: list[Callable[[], None]] = []
     monkeypatch.setattr(control, "exit_if_stopped_early", kept.append)
     monkeypatch.setattr(program, "Control", lambda path: control)

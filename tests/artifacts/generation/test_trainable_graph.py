@@ -1,4 +1,4 @@
-"""What artifacts tell of a model: what wrote its graph, what was changed or is not trained."""
+"""Notices of a model's artifacts: the exporter of its graph, rewrites, untrained parameters."""
 
 from __future__ import annotations
 

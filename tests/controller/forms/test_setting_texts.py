@@ -1,4 +1,4 @@
-"""What is typed into the form: every setting can be reached, read and written back."""
+"""Texts typed into the form: every setting can be reached, read and written back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown of datasets: pictures, text, tables, classes and ranges."""
+"""Previews of datasets: pictures, text, tables, classes and ranges."""
 
 from __future__ import annotations
 

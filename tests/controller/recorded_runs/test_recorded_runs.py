@@ -1,4 +1,4 @@
-"""What a list of runs does, without widgets: with records written by hand, and one real run."""
+"""The list of runs without widgets, on records written by hand and on one real run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown of the rows that a run predicted worst."""
+"""The display of the rows that a run predicted worst."""
 
 from __future__ import annotations
 

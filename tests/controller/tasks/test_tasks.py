@@ -1,4 +1,4 @@
-"""What a page does beside training: started, shown, cancelled; and that its code does the same."""
+"""Tasks of a page beside training: started, shown, cancelled; their code does the same."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def given_by_page(page: Controller, name: str, calls: list[Any]) -> Any:
 
 
 def given_by_code(page: Controller, name: str, calls: list[Any], **names: Any) -> Any:
-    """What the code of a task calls, without what else its step does."""
+    """Calls made by the code of a task, without those of the rest of its step."""
     [task] = [each for each in TASKS if each.name == name]
     given = ["model", "data"] if page.setup.dataset else ["model"]
     lines = task.code(page.setup, page.setup.tasks[name], given)

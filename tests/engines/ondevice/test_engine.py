@@ -1,4 +1,4 @@
-"""What is particular about the on-device engine; the rest is in the contract of all engines."""
+"""Behaviour of the on-device engine alone; the rest is in the contract of all engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several processes cannot share, since rows of a batch depend on each other."""
+"""Models whose rows depend on each other are refused for several processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a module does beside its result is refused on device, where no PyTorch could do it."""
+"""Side effects of a module are refused on device, where PyTorch cannot run them."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ STARTS = {
     "before": INSTALL,
     "onnxruntime-first": f"import onnxruntime; {INSTALL}",
 }
-"""What runs before the script, with onnxruntime imported by then or not."""
+"""Code that runs before the script, with onnxruntime imported by then or not."""
 
 
 def run(code: str) -> str:

@@ -126,7 +126,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def answers(work: Path, extension_cache: Path) -> dict[str, Any]:
-    """What the probe wrote."""
+    """The answers of the probe."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.ort.ondevice.kernels_probe", str(work)],
         cwd=Path(__file__).parents[3],

@@ -132,8 +132,7 @@ def compare(name: str) -> dict[str, Any]:
 
 
 def events() -> list[str]:
-    """What ends in a backward pass, in order: a run of ONNX Runtime, or the filling of a bucket,
-    which then leaves."""
+    """Events of a backward pass, in order: runs of ONNX Runtime, and buckets that are full."""
     seen: list[str] = []
     run = GradientSession.backward
 

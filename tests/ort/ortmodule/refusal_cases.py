@@ -1,4 +1,4 @@
-"""What an ORTModule refuses, each with the words that its error must hold.
+"""Cases that an ORTModule refuses, each with the words that its error must contain.
 
 A case is given an ORTModule and does what must be refused.
 """

@@ -75,7 +75,7 @@ def test_gradient_to_an_argument_that_a_function_takes(answers: Answers) -> None
 
 
 def test_dropout_on_both_sides(answers: Answers) -> None:
-    """What passed is exact; the shares of 3,200 draws lie within 0.05."""
+    """Kept values are exact; the shares of 3,200 draws lie within 0.05."""
     answer = answers["dropout"]
     assert abs(answer["kept"] - 0.75) < 0.05
     assert abs(answer["both"] - 0.375) < 0.05

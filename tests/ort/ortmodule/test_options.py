@@ -1,4 +1,4 @@
-"""What each option of ORTModule does to graph, memory or threads, and what is said of it.
+"""The effect of each option of ORTModule on graph, memory or threads, and its statistics.
 
 All of it runs once in a process of its own (options_probe.py); the tests read what came out.
 """

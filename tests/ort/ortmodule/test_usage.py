@@ -34,14 +34,14 @@ SWEPT = [name for name, case in CASES.items() if case.sweep]
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    """What came of the usual cases and of the refusals."""
+    """The answers of the usual cases and of the refusals."""
     refused = [f"refused:{name}" for name in REFUSED]
     return probed(PROBE, tmp_path_factory.mktemp("usage"), *USUAL, *refused)
 
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    """What came of the rest."""
+    """The answers of the other cases."""
     return probed(PROBE, tmp_path_factory.mktemp("usage"), *SWEPT)
 
 

@@ -13,7 +13,7 @@ from tests.ort.ortmodule.usage import gradients
 
 
 def offloading() -> AbstractContextManager[None]:
-    """What is saved for the backward pass is kept elsewhere, as on a disk."""
+    """Tensors saved for the backward pass are stored elsewhere, as on a disk."""
     return saved_tensors_hooks(lambda tensor: tensor.detach().numpy().copy(), torch.from_numpy)
 
 

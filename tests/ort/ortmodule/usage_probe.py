@@ -108,7 +108,7 @@ def difference(one: Any, other: Any, where: str) -> tuple[float, str, list[str]]
 
 
 def tried(run: Callable[[], Answer]) -> Answer:
-    """What `run` returns, or its error: one case that fails is one test that fails."""
+    """The result of `run`, or its error: one case that fails is one test that fails."""
     try:
         return run()
     except Exception:

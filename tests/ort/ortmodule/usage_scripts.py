@@ -227,7 +227,7 @@ def own_calls(module: Any) -> Any:
 
 
 def kept_forward(module: Any) -> Any:
-    """What a method keeps of the module runs after it; what it sets stays set."""
+    """A method that was taken from the module runs after it; attributes that it sets stay set."""
     x = torch.randn(3, 4)
     found = module.later()(x)
     module.switch()

@@ -1,4 +1,4 @@
-"""What is checked and prepared before a run is resumed, without any worker."""
+"""Checks and preparation before a run is resumed, without any worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read of an event log, to the byte, and what is made of it, to the last digit."""
+"""The bytes read of an event log, and the numbers computed from them, to the last digit."""
 
 from __future__ import annotations
 

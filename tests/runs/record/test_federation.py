@@ -1,4 +1,4 @@
-"""What is read and drawn of a federated run, from a record that is known to the last digit."""
+"""The record and the figure of a federated run that is known to the last digit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read out of a record that is known to the last digit."""
+"""Values read from a record that is known to the last digit."""
 
 from __future__ import annotations
 

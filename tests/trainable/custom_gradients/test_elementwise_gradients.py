@@ -129,7 +129,7 @@ def test_open_bounds_get_no_gradient(bounds: tuple[str, str]) -> None:
 def _backward(
     nodes: tuple[onnx.NodeProto, ...], result: str, values: dict[str, np.ndarray]
 ) -> np.ndarray:
-    """What a backward graph makes of these values."""
+    """The results of a backward graph for these values."""
     graph = helper.make_graph(
         nodes,
         "backward",

@@ -1,4 +1,4 @@
-"""What charts send: only what is new, binary and bounded, and everything when asked."""
+"""Messages of charts: only new values, binary and bounded, and all of them on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes from the browser is checked: every kind of nonsense is refused in a sentence."""
+"""Messages from the browser are checked: every malformed one is refused in a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is computed again in the backward pass: the same graph, and less that is kept."""
+"""Recomputation in the backward pass: the same results, with fewer kept bytes."""
 
 from __future__ import annotations
 
