@@ -37,7 +37,7 @@ ALWAYS = {
         "test_trains_as_the_plain_module[lightning-bfloat16]",
     },
     "DeepSpeed": {
-        "test_deepspeed_goes_on_from_its_checkpoint",
+        "test_deepspeed_continues_from_its_checkpoint",
         "test_what_zero_3_partitions_runs_in_pytorch",
     },
     "wb.train": {

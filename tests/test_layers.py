@@ -536,7 +536,7 @@ def computed_imports() -> tuple[tuple[Path, int], ...]:
     )
 
 
-def test_modules_are_imported_by_name_only_where_the_row_says_so() -> None:
+def test_modules_are_imported_by_name_only_where_the_row_allows_it() -> None:
     offenders = [
         f"{file.relative_to(ROOT)}:{line}"
         for file, line in computed_imports()

@@ -78,7 +78,7 @@ def test_a_function_of_a_file_is_trained_on(workbench: Invoke, tmp_path: Path) -
 
 
 @pytest.mark.fault
-def test_wrong_options_are_told(workbench: Invoke) -> None:
+def test_wrong_options_are_refused(workbench: Invoke) -> None:
     outcome = workbench("train", "digits-mlp", "--loss=mse", "--loss-option=wieght=1")
     assert outcome.status != 0
     assert "loss mse: no option 'wieght'" in outcome.stderr

@@ -102,7 +102,7 @@ def test_what_is_not_given_has_a_default(digits: Dataset, started: Started) -> N
 
 
 @pytest.mark.fault
-def test_all_that_is_wrong_is_told_at_once(digits: Dataset, started: Started) -> None:
+def test_all_problems_are_reported_together(digits: Dataset, started: Started) -> None:
     with pytest.raises(ConfigError) as refused:
         compare(
             "digits-mlp", digits, ["fake", "fake"], quiet_s=-1, early_stopping=2, checkpoint_every=3
@@ -129,7 +129,7 @@ def test_all_that_is_wrong_is_told_at_once(digits: Dataset, started: Started) ->
         *((value, False) for value in (-1e-9, math.nan, math.inf, True, False, "3", None, [3])),
     ],
 )
-def test_a_quiet_time_is_a_number_of_seconds(
+def test_the_idle_time_is_a_number_of_seconds(
     digits: Dataset, started: Started, quiet_s: Any, good: bool
 ) -> None:
     if good:
@@ -317,7 +317,7 @@ def test_a_loaded_comparison_stops_each_of_its_runs() -> None:
     assert stopped == ["a", "b"]
 
 
-def test_the_load_of_all_rounds_tells_whether_the_machine_was_busy() -> None:
+def test_the_load_of_all_rounds_decides_whether_the_machine_was_busy() -> None:
     quiet, busy = Load(10.0, 0.2, 2), Load(10.0, 8.0, 2)
 
     def of(loads: list[Load | None], *engines: str) -> Comparison:

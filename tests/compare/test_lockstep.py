@@ -144,7 +144,7 @@ def test_a_worker_that_fails_has_its_turn_until_it_is_gone(workers: Workers) -> 
     assert [entry.what for entry in diary if entry.worker == "one"][-1] == "exit"
 
 
-def test_a_worker_killed_in_its_turn_holds_nobody_up(workers: Workers) -> None:
+def test_a_worker_killed_in_its_turn_does_not_block_the_others(workers: Workers) -> None:
     lockstep = workers.lockstep(STEPS, one={"signal_at": [12, "SIGKILL"]}, two={})
     lockstep.join(120)
     statuses = {name: run.status for name, run in lockstep.runs.items()}

@@ -353,7 +353,7 @@ def test_adapters_begin_as_in_peft(name: str, answers: Answers) -> None:
     assert a.std() == pytest.approx(1 / np.sqrt(3 * 64), rel=0.1)
 
 
-def test_lora_goes_on_from_a_checkpoint_bit_for_bit(answers: Answers) -> None:
+def test_lora_continues_from_a_checkpoint_bit_for_bit(answers: Answers) -> None:
     lora = answers["lora"]
     assert lora["resumed"] == lora["last"]
     assert lora["resumed_weights"] == 0
@@ -377,7 +377,7 @@ def test_a_head_alone_is_trained_as_in_pytorch(name: str, answers: Answers) -> N
         assert np.array_equal(found[parameter], value) == kept, parameter
 
 
-def test_an_engine_goes_on_from_a_checkpoint_bit_for_bit(answers: Answers) -> None:
+def test_an_engine_continues_from_a_checkpoint_bit_for_bit(answers: Answers) -> None:
     state = answers["state"]
     assert state["again"] == state["losses"]
     assert state["weights"] == 0

@@ -273,7 +273,7 @@ def test_a_weight_without_axes_stays_one() -> None:
     assert numpy_helper.to_array(tensor) == 2
 
 
-def test_nodes_know_their_layer_and_nothing_of_this_machine() -> None:
+def test_nodes_have_their_layer_and_no_paths_of_this_machine() -> None:
     proto = export(Attention(), (6,), training=True)
     layers = {
         node.op_type: {p.key: p.value for p in node.metadata_props} for node in proto.graph.node

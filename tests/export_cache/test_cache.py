@@ -160,7 +160,7 @@ def escape(record: dict[str, object]) -> None:
         pytest.param(edited(escape), id="outside"),
     ],
 )
-def test_a_damaged_entry_is_told_removed_and_made_anew(
+def test_a_damaged_entry_is_reported_removed_and_made_again(
     place: Place, damage: Callable[[Path], None]
 ) -> None:
     (place.folder / "secret").write_bytes(CONTENT["manifest.json"])
@@ -232,7 +232,7 @@ def test_what_cannot_be_removed_is_not_counted(place: Place) -> None:
 
 
 @pytest.mark.fault
-def test_a_full_disk_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     import resource
 
     source = place.files("large", {"file": bytes(1 << 20)})
@@ -333,7 +333,7 @@ def test_a_process_that_does_not_end_is_not_waited_for_for_ever(
     assert place.said == ["waiting for another process that exports"]
 
 
-def test_off_is_off_and_a_bad_folder_is_told(
+def test_off_disables_the_cache_and_a_bad_folder_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []

@@ -28,7 +28,7 @@ def model(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_same_has_the_same_key_wherever_it_lies(model: Path, tmp_path: Path) -> None:
+def test_equal_models_in_different_folders_have_the_same_key(model: Path, tmp_path: Path) -> None:
     key = export_key(model, SETTINGS, ENVIRONMENT)
     assert len(key) == 64
     shutil.copytree(model, tmp_path / "copy")

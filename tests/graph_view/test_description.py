@@ -87,7 +87,7 @@ def test_groups_are_the_recorded_modules_and_one_node_needs_none() -> None:
         (("m", "r", "n"), (), NO_SCOPES),
     ],
 )
-def test_without_recorded_modules_names_are_used_and_it_is_said(
+def test_without_recorded_modules_names_are_used_and_a_notice_says_so(
     names: tuple[str, str, str], paths: tuple[str, ...], notice: str
 ) -> None:
     shown = described(two_layers(names=names))

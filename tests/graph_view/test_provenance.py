@@ -115,7 +115,7 @@ def test_the_training_graph_is_shown_by_passes_and_layers(artifacts: Artifacts) 
     assert summary.shape == (8, 6)
 
 
-def test_time_is_painted_by_recorded_names_and_the_rest_is_said(artifacts: Artifacts) -> None:
+def test_times_are_matched_by_recorded_names_and_the_rest_is_listed(artifacts: Artifacts) -> None:
     shown = graphs_of_source(artifacts).read("training", print).description
     gemm = next(node.name for node in shown.nodes if node.op == "Gemm")
     times = (
@@ -143,7 +143,7 @@ def test_a_profile_without_node_names_cannot_be_painted(artifacts: Artifacts) ->
 
 
 @pytest.mark.fault
-def test_artifacts_without_a_record_are_shown_and_it_is_said(
+def test_artifacts_without_a_record_are_shown_with_a_notice(
     artifacts: Artifacts, tmp_path: Path
 ) -> None:
     old = tmp_path / "old"

@@ -185,7 +185,7 @@ def test_ranks_of_deepspeed_train_as_one_process(on_two_ranks: Answers, name: st
         pytest.param("on_two_ranks", 2, marks=pytest.mark.sweep),
     ],
 )
-def test_deepspeed_goes_on_from_its_checkpoint(
+def test_deepspeed_continues_from_its_checkpoint(
     request: pytest.FixtureRequest, ranks: str, stage: int
 ) -> None:
     answer = request.getfixturevalue(ranks)[f"deepspeed-{stage}-resumed"]

@@ -36,7 +36,7 @@ def test_an_unknown_name_gets_the_nearest() -> None:
 
 
 @pytest.mark.fault
-def test_a_folder_that_hides_a_sample_is_said(tmp_path, monkeypatch) -> None:
+def test_a_folder_that_hides_a_sample_is_reported(tmp_path, monkeypatch) -> None:
     (tmp_path / "digits" / "python").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError, match=r"no images.*'digits' is here, so the sample.*rename"):

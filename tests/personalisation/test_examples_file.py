@@ -135,7 +135,7 @@ def test_what_could_not_be_loaded_again_is_not_saved(
 
 
 @pytest.mark.fault
-def test_missing_files_members_and_suffixes_are_told(tmp_path: Path) -> None:
+def test_missing_files_members_and_suffixes_are_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="does not exist"):
         Examples.load(tmp_path / "none.npz")
     with pytest.raises(DataError, match=r"suffix \.npz"):

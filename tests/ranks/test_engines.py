@@ -30,7 +30,7 @@ def test_what_is_built_ahead_is_what_steps_run(answers: Answers) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_each_rank_goes_on_drawing_where_it_was(answers: Answers, engine: str) -> None:
+def test_each_rank_continues_its_random_draws(answers: Answers, engine: str) -> None:
     assert answers[f"{engine}-resumed"]["weights"] == 0
 
 

@@ -270,7 +270,7 @@ def test_a_loss_that_is_no_mean_over_rows_is_refused() -> None:
 
 
 @pytest.mark.sweep
-def test_a_run_is_stopped_and_goes_on(uninterrupted: Run) -> None:
+def test_a_run_is_stopped_and_resumed(uninterrupted: Run) -> None:
     model, data, config = prepare("digits-mlp", None, {**SETTINGS, "processes": 2})
     started = launch(model, data, config, granted_steps=7)
     run = Run(started.folder, worker=started.worker, model=model, code=started.code)

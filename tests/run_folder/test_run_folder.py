@@ -63,7 +63,7 @@ def test_a_name_that_another_process_took_is_passed_over(
 
 
 @pytest.mark.fault
-def test_a_folder_that_cannot_be_made_is_said(
+def test_a_folder_that_cannot_be_created_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()

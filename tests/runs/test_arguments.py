@@ -158,7 +158,7 @@ def test_a_run_is_recorded_by_its_id_and_the_step_of_its_checkpoint(digits: Data
         assert not isinstance(based, str | Path)
 
 
-def test_a_sample_stands_for_its_base_checkpoint(
+def test_a_sample_as_base_is_its_base_checkpoint(
     weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(PROGRAM, "base_samples", lambda: {"sketch": None})

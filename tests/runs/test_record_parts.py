@@ -320,7 +320,7 @@ def test_the_table_has_the_columns_that_it_says() -> None:
 
 
 @pytest.mark.fault
-def test_runs_that_cannot_be_listed_say_why() -> None:
+def test_runs_that_cannot_be_listed_state_the_reason() -> None:
     home().mkdir(parents=True, exist_ok=True)
     (home() / "runs").touch()
     with pytest.raises(RunFolderError) as refused:

@@ -84,7 +84,7 @@ def test_what_is_not_among_the_runs_here_is_not_moved(run: Run, tmp_path: Path) 
 
 
 @pytest.mark.fault
-def test_deleting_twice_and_a_name_that_is_taken_are_told(run: Run) -> None:
+def test_deleting_twice_and_a_taken_name_are_errors(run: Run) -> None:
     path = run.delete()
     with pytest.raises(RunFolderError, match="does not exist any more"):
         run.delete()

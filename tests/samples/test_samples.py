@@ -159,7 +159,7 @@ def test_digits_are_read(name: str, accuracy: float) -> None:
     assert reached > accuracy, f"{name} reached {reached:.3f} test accuracy"
 
 
-def test_tumours_are_told_apart() -> None:
+def test_tumours_are_classified() -> None:
     output, target = on_test_split("breast-cancer-mlp", trained("breast-cancer-mlp")[0])
     reached = ((output > 0) == (target > 0.5)).double().mean().item()
     assert reached > 0.95, f"breast-cancer-mlp reached {reached:.3f} test accuracy"
@@ -267,7 +267,7 @@ def test_the_bert_looks_at_both_sides_and_learns() -> None:
 
 
 @pytest.mark.sweep
-def test_code_comments_and_docstrings_are_told_apart() -> None:
+def test_code_comments_and_docstrings_are_classified() -> None:
     data = load_dataset("python-sources")
     assert data.test is not None
     assert np.bincount(data.train.target).min() > 300

@@ -60,7 +60,7 @@ def test_a_wrong_device_is_one_problem_in_one_sentence(device: Any, sentence: st
 
 
 @pytest.mark.parametrize("memory_bytes", [1, 79_999_999])
-def test_what_a_worker_takes_without_a_model_is_asked_of_devices_to_train_on_device(
+def test_a_device_for_training_on_device_has_the_memory_of_a_worker_without_a_model(
     memory_bytes: int,
 ) -> None:
     """Not of a record, which stays readable, nor of an engine whose need is not known."""

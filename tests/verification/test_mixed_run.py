@@ -45,7 +45,7 @@ def test_pieces_give_what_the_whole_gives_in_double_precision() -> None:
 
 @pytest.mark.fault
 @pytest.mark.parametrize("op", ["Erf", "Softplus", "HardSwish", "Elu", "LeakyRelu"])
-def test_onnx_runtime_lacks_what_is_said_to_lack(op: str) -> None:
+def test_onnx_runtime_lacks_the_listed_float64_kernels(op: str) -> None:
     """And a session says so instead of running it."""
     assert op in WITHOUT_FLOAT64
     whole = graph(op).SerializeToString()

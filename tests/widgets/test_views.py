@@ -83,7 +83,7 @@ def test_what_is_typed_is_the_setup_and_stays_when_another_model_is_chosen() -> 
 
 
 @pytest.mark.fault
-def test_a_wrong_value_is_told_at_its_field_while_it_is_typed() -> None:
+def test_a_wrong_value_is_shown_at_its_field_while_it_is_typed() -> None:
     setup, _, form = typed_form()
     type_into(form, "epochs", "-1")
     type_into(form, "batch_size", "many")
@@ -175,7 +175,7 @@ def test_profiling_has_a_button_where_the_graphs_are(monkeypatch: pytest.MonkeyP
         step.close()
 
 
-def test_a_section_passes_on_what_is_pressed_and_shows_what_it_came_to() -> None:
+def test_a_section_passes_on_clicks_and_shows_the_result() -> None:
     step = ArtifactBuilder()
     section = next(each for each in step.sections if each.title == "Export cache")
     try:
@@ -305,7 +305,7 @@ def test_engines_that_need_a_module_are_left_out_for_an_onnx_file_and_come_back(
     assert choice.value == ["pytorch"]
 
 
-def test_an_engine_that_cannot_run_here_stays_out_whatever_the_model() -> None:
+def test_an_engine_that_cannot_run_here_cannot_be_chosen_for_any_model() -> None:
     absent = {"ok": False, "reason": "It is not installed.", "remedy": "pip install it"}
     choice = EngineChoice(["pytorch", "ondevice"])
     choice.suit(recorded_model())

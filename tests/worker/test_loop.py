@@ -162,7 +162,7 @@ def test_a_loss_that_is_no_number_ends_it_and_is_recorded(loop: Loop) -> None:
     assert set(loop.kept().values()) <= {0, 3}, "the last good weights"
 
 
-def test_it_waits_for_each_grant_and_says_so_once(
+def test_the_loop_waits_for_each_grant_and_reports_it_once(
     loop: Loop, control_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grant(control_path, 2)
@@ -178,7 +178,7 @@ def test_it_waits_for_each_grant_and_says_so_once(
     assert len(looks) == 4
 
 
-def test_a_pause_is_said_once_and_so_is_its_end(
+def test_a_pause_and_its_end_are_reported_once(
     loop: Loop, control_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grant(control_path, 1)

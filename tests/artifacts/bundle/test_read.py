@@ -55,7 +55,7 @@ def refused(path: Path, tmp_path: Path, match: str) -> None:
     assert tree(tmp_path) == before
 
 
-def test_a_bundle_opens_where_it_is_told(classifier_bundle: Path, tmp_path: Path) -> None:
+def test_a_bundle_is_unpacked_into_a_given_folder(classifier_bundle: Path, tmp_path: Path) -> None:
     artifacts = open_bundle(classifier_bundle, tmp_path / "device")
     assert artifacts.directory == tmp_path / "device" / "artifacts"
     assert artifacts.manifest["model"] == "digits-cnn"

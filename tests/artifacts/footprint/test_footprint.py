@@ -147,7 +147,7 @@ def test_changed_artifacts_are_refused(cnn_artifacts: Artifacts, tmp_path: Path)
         {"lora": {"rank": 2}, "requires_grad": ("output.bias",)},
     ],
 )
-def test_an_estimate_is_what_the_artifacts_say_of_the_parameters(settings: dict[str, Any]) -> None:
+def test_an_estimate_equals_the_parameter_bytes_of_the_artifacts(settings: dict[str, Any]) -> None:
     """Of a model without running statistics, to the byte."""
     model = wb.load_model("digits-mlp")
     rough = estimate(model, make_config({**model.defaults, **settings}))

@@ -13,7 +13,7 @@ from tests.cli.command import Invoke
 from workbench.cli.commands.machine import TOUR, lab
 
 
-def test_doctor_tells_people_and_programs(workbench: Invoke) -> None:
+def test_doctor_prints_its_findings_as_json(workbench: Invoke) -> None:
     outcome = workbench("doctor", "--json")
     assert outcome.status == 0, outcome.stdout
     assert outcome.json["ok"] is True

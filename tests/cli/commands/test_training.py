@@ -188,7 +188,7 @@ def test_compare_prints_a_table(workbench: Invoke) -> None:
     assert "There is no ratio, as there is only one engine." in outcome.stdout
 
 
-def test_a_quiet_machine_is_waited_for_by_seconds(workbench: Invoke) -> None:
+def test_the_wait_for_an_idle_machine_is_given_in_seconds(workbench: Invoke) -> None:
     outcome = workbench("compare", "digits-mlp", "--engines=fake", "--quiet-s=-1")
     assert outcome.status == 1
     assert "quiet_s=-1.0 must be a number of seconds, 0 or more" in outcome.stderr

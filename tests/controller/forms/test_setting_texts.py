@@ -172,7 +172,7 @@ def test_settings_given_in_code_that_do_not_exist_are_sentences(
 
 
 @pytest.mark.fault
-def test_settings_that_do_not_go_together_are_told_at_one_of_them() -> None:
+def test_conflicting_settings_are_shown_at_one_of_them() -> None:
     found = read_texts({"early_stopping": "2", "evaluate": "no"})
     assert list(found.problems) == ["early_stopping"]
     assert "evaluate=True" in found.problems["early_stopping"]

@@ -94,13 +94,13 @@ def test_what_ipython_put_among_the_names_is_not_the_notebooks(
     assert own_names() == {"Out": "mine", "x": 1}
 
 
-def test_a_csv_file_that_is_not_there_is_said_before_its_target(tmp_path: Path) -> None:
+def test_a_missing_csv_file_is_reported_before_its_target(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no\.csv does not exist"):
         Sources(dict).dataset(str(tmp_path / "no.csv"), None)
 
 
 @pytest.mark.fault
-def test_an_object_hides_none_of_the_others_whatever_it_raises() -> None:
+def test_an_object_that_raises_hides_none_of_the_others() -> None:
     dumb = np.zeros(3).view(Unspeakable)
     found, failed = look({"ending": Ending(2, 2), "dumb": dumb, "x": np.zeros(3)})
     assert [each.name for each in found] == ["x"]

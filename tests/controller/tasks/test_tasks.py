@@ -97,7 +97,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, work: Callable[[Inputs], TaskResul
     return Controller(RecordingView(), Setup())
 
 
-def test_a_task_waits_for_a_model_and_tells_what_it_came_to(
+def test_a_task_waits_for_a_model_and_reports_its_result(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     page = scripted(
@@ -126,7 +126,7 @@ def test_a_task_waits_for_a_model_and_tells_what_it_came_to(
 
 
 @pytest.mark.fault
-def test_a_failure_is_told_in_words_and_the_next_attempt_is_made(
+def test_a_failure_is_a_sentence_and_the_next_attempt_is_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     raised: list[BaseException] = [

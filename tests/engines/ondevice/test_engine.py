@@ -91,7 +91,9 @@ def test_what_takes_turns_takes_the_same_memory(answers: dict[str, Any]) -> None
     assert grown["next step"] > 0.5 * grown["step"], "it is taken again"
 
 
-def test_a_saved_state_goes_on_as_if_never_interrupted(answers: dict[str, Any]) -> None:
+def test_training_continues_from_a_saved_state_as_without_interruption(
+    answers: dict[str, Any],
+) -> None:
     losses = answers["normalized"]["losses"][STEPS // 2 :]
     difference = np.abs(np.array(losses) - answers["normalized"]["resumed"]).max()
     assert difference < TOLERANCE, f"largest difference of the loss {difference:.1e}"

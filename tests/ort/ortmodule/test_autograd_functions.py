@@ -93,7 +93,7 @@ def test_a_profile_has_the_nodes_of_every_piece(answers: Answers) -> None:
     ]
 
 
-def test_a_result_that_comes_to_have_a_gradient_is_told(answers: Answers) -> None:
+def test_a_result_that_newly_requires_a_gradient_is_reported(answers: Answers) -> None:
     message = answers["changing"]["message"]
     assert message.startswith("EngineError: A custom autograd function returned a result with a")
 

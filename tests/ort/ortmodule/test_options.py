@@ -88,7 +88,7 @@ def test_a_recompute_config_computes_again_what_it_names(answers: Answers) -> No
     )
 
 
-def test_a_recompute_config_without_effect_says_so(answers: Answers) -> None:
+def test_a_recompute_config_without_effect_is_reported(answers: Answers) -> None:
     answer = answers["recompute_nothing"]
     assert nodes(answer) == nodes(answers["default"])
     reason = answer["report"]["recompute_config"][1]

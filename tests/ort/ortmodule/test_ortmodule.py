@@ -145,7 +145,7 @@ def test_a_refused_module_is_unchanged(answers: Answers) -> None:
     assert answers["refusals"]["unchanged"] == "True"
 
 
-def test_nothing_of_torch_is_replaced(answers: Answers) -> None:
+def test_no_function_of_torch_is_replaced(answers: Answers) -> None:
     answer = answers["untouched_torch"]
     assert answer["checkpoint"] == "torch.utils.checkpoint"
     assert answer["front_end"] == []

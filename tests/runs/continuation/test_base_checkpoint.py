@@ -43,7 +43,7 @@ def test_a_graph_may_hold_constants_besides_weights() -> None:
 
 
 @pytest.mark.fault
-def test_all_that_does_not_fit_is_told_at_once() -> None:
+def test_all_weights_that_do_not_fit_are_reported_together() -> None:
     others = {f"h{place}": BIAS for place in range(SHOWN + 2)}
     with pytest.raises(ModelError) as refused:
         with_base(model(), base(weight=WEIGHT.T, **others), ())
@@ -59,7 +59,7 @@ def test_all_that_does_not_fit_is_told_at_once() -> None:
 
 
 @pytest.mark.fault
-def test_every_pattern_that_matches_nothing_is_told() -> None:
+def test_every_pattern_that_matches_nothing_is_reported() -> None:
     with pytest.raises(ConfigError) as refused:
         with_base(model(), base(weight=WEIGHT, bias=BIAS), ("weigh", "bias", "head.*"))
     first, second = refused.value.problems

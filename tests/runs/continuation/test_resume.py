@@ -64,7 +64,7 @@ def uninterrupted(digits: Dataset) -> Run:
     return started(digits).wait(120)
 
 
-def test_a_stopped_run_goes_on_as_if_it_had_not(
+def test_a_resumed_run_equals_one_that_was_not_stopped(
     digits: Dataset, uninterrupted: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slowly(monkeypatch)
@@ -368,7 +368,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def test_readers_forget_what_a_resumed_run_trains_anew(ended: Run) -> None:
+def test_readers_drop_steps_that_a_resumed_run_repeats(ended: Run) -> None:
     """Also where they had read it before."""
     whole, follower = ended.follow(), ended.follow()
     assert list(follower.poll().step) == [1, 2, 3, 4]

@@ -74,7 +74,7 @@ class Started:
             raise self.error
 
 
-def test_a_run_goes_on_with_its_record_and_the_settings_that_changed(
+def test_a_resumed_run_has_its_record_and_the_changed_settings(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = Started(monkeypatch)
@@ -142,7 +142,7 @@ def test_the_settings_of_a_run_stay_but_for_those_that_are_given() -> None:
     assert (both.steps, both.epochs) == (8, 2)
 
 
-def test_every_setting_that_cannot_change_is_told() -> None:
+def test_every_setting_that_cannot_change_is_reported() -> None:
     with pytest.raises(ConfigError) as refused:
         _refuse_fixed({"seed": 1, "step": 2, "steps": 3, "optimizer": "sgd"}, CHANGEABLE)
     first, second, third = refused.value.problems
@@ -162,7 +162,7 @@ def test_a_run_that_has_taken_its_steps_says_how_to_go_on(run: Run) -> None:
     assert _step_to_resume_from(run, run.config.model_copy(update={"steps": 5})) == 4
 
 
-def test_the_newest_whole_checkpoint_counts_and_its_fault_is_told(run: Run) -> None:
+def test_the_newest_complete_checkpoint_is_used_and_faults_are_reported(run: Run) -> None:
     folder = run.folder
     older = checkpoint(folder, 2)
     assert _newest_step(folder, "ondevice") == STEPS

@@ -45,7 +45,7 @@ def test_a_part_may_begin_and_end_within_a_mean() -> None:
 
 
 @pytest.mark.parametrize(("step", "left"), [(0, 0), (1, 1), (2, 1), (3, 2), (4, 2), (61, 31)])
-def test_steps_that_are_trained_anew_are_forgotten(step: int, left: int) -> None:
+def test_repeated_steps_replace_the_old_ones(step: int, left: int) -> None:
     """A mean stays that holds one that is kept."""
     curve = curve_of((1, [1.0] * 61))
     curve.forget_after(step)

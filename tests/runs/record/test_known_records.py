@@ -264,7 +264,7 @@ def test_the_list_has_the_newest_run_first_and_its_figures() -> None:
     assert load_run(ended.folder.path).id == ended.id
 
 
-def test_wishes_reach_the_control_file_until_the_run_has_ended() -> None:
+def test_commands_reach_the_control_file_until_the_run_has_ended() -> None:
     from workbench.run_folder.control import ControlReader, create_control
 
     run = write_run("a", [])

@@ -35,7 +35,7 @@ def test_the_gradient_is_right(name: str, outcomes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_report_tells_of_it(name: str) -> None:
+def test_the_report_lists_the_gradient(name: str) -> None:
     states = {found.op: found.state for found in find(build(CASES[name]), ["p"])}
     assert states[CASES[name].op] == "rewritten"
 

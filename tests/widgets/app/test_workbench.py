@@ -202,7 +202,9 @@ def test_results_of_another_model_are_put_away(make_page: MakePage) -> None:
     assert page.comparison.comparison is not None
 
 
-def test_a_comparison_waits_for_quiet_as_long_as_the_form_says(make_page: MakePage) -> None:
+def test_a_comparison_waits_for_an_idle_machine_as_long_as_the_form_states(
+    make_page: MakePage,
+) -> None:
     page = make_page()
     page.set(quiet_s=3600)
     page.compare()
@@ -246,7 +248,7 @@ def test_wrong_settings_are_sentences_and_start_nothing(
     assert "Train" in page.controls.usable()
 
 
-def test_nothing_chosen_is_said(make_page: MakePage) -> None:
+def test_a_message_says_that_nothing_is_chosen(make_page: MakePage) -> None:
     page = make_page(model=None)
     page.train()
     assert page.wait(PATIENCE_S)

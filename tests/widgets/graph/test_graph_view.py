@@ -51,7 +51,7 @@ def test_what_is_clicked_can_be_called(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.fault
-def test_what_cannot_be_done_is_said(path: Path, tmp_path: Path) -> None:
+def test_impossible_requests_are_errors(path: Path, tmp_path: Path) -> None:
     view = GraphView(path)
     with pytest.raises(ConfigError, match="has no group 'blokc1'"):
         view.open_group("blokc1")
@@ -138,7 +138,7 @@ def test_a_trait_that_makes_no_sense_is_given_back(
 
 
 @pytest.mark.fault
-def test_a_damaged_manifest_is_said(tmp_path: Path) -> None:
+def test_a_damaged_manifest_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("{")
     view = GraphView(str(tmp_path))
     assert view.wait(60)

@@ -136,7 +136,7 @@ def test_what_is_no_command_does_nothing(content: Any) -> None:
 
 
 @pytest.mark.fault
-def test_silence_and_trying_before_training_are_told_where_they_were_done() -> None:
+def test_silence_and_trying_before_training_are_reported_in_the_pad() -> None:
     pad = SoundPad()
     try:
         send(pad, {"kind": "add_sound", "label": "A", "rate": 8000}, bytes(4 * 8000))

@@ -198,7 +198,7 @@ def test_what_is_computed_again_keeps_its_operators(answers: Answers) -> None:
     assert chosen["GeluGrad"] == {"PyTorch": 1}
 
 
-def test_a_packed_projection_is_split_as_it_lies(answers: Answers) -> None:
+def test_a_packed_projection_becomes_one_split(answers: Answers) -> None:
     operators = answers["packed"]["operators"]
     assert operators["Split"] == 1
     assert "Squeeze" not in operators
