@@ -3,8 +3,8 @@
     python -m tests.ort.ondevice.kernels_probe WORK_FOLDER
 
 WORK_FOLDER holds the artifacts of a small transformer in "artifacts", those of a network on
-pictures in "pictures/artifacts" and those of a gated one in "gated/artifacts"; answers go to
-answers.json.
+pictures in "pictures/artifacts", those of a gated one in "gated/artifacts" and those of one with
+dropout in "dropping/artifacts"; answers go to answers.json.
 What each kernel computes is compared with PyTorch at the end, as this loads torch.
 """
 
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tests.ort.ondevice import attention_probe, cross_entropy_probe, window_probe
+from tests.ort.ondevice.dropping_probe import dropping
 from workbench.data import Batch
 from workbench.engines.base import EngineSetup
 from workbench.engines.ondevice.engine import OnDeviceEngine
@@ -198,6 +199,7 @@ def main() -> None:
         "pictures off": trained(work / "pictures", threads=2, device_kernels=False),
         "gated on": trained(work / "gated", threads=2, label_sparsity=False),
         "gated off": trained(work / "gated", threads=2, label_sparsity=False, device_kernels=False),
+        "dropping": dropping(work / "dropping"),
         "loaded": sorted({"torch", "onnx"} & set(sys.modules)),
     }
     special = np.array([[np.nan, np.inf, -1e4, 1e4, 0.0]], np.float32)
@@ -269,8 +271,8 @@ def main() -> None:
     q = np.ones((2, 3, 4), np.float32)
     plain = dict.fromkeys(("query_axes", "key_axes", "value_axes", "result_axes"), "012")
     answers["refused attention"] = [
-        run("Attention", [q, q[:1], q, q[0, 0, :1]], 3, 1, **plain),
-        run("Attention", [q, q, q, np.ones((3, 2), np.float32)], 3, 1, **plain),
+        run("Attention", [q, q[:1], q, q[0, 0, :1], np.array(0)], 3, 1, **plain),
+        run("Attention", [q, q, q, np.ones((3, 2), np.float32), np.array(0)], 3, 1, **plain),
     ]
     (work / "answers.json").write_text(json.dumps(answers))
 

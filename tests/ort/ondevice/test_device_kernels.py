@@ -18,6 +18,7 @@ from safetensors.numpy import load_file, save_file
 
 import workbench as wb
 from tests.ort.ondevice import attention_probe, cross_entropy_probe, window_probe
+from tests.ort.ondevice.dropping_network import LENGTH, DroppingNetwork
 from tests.ort.ondevice.gated_network import gated_network
 from tests.ort.ondevice.kernels_probe import WORDS
 from workbench.artifacts import Artifacts, open_bundle
@@ -121,6 +122,11 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
         wb.generate_artifacts(
             model, loss="cross_entropy", directory=place / "artifacts", label_sparsity=sparse
         )
+    tokens = np.zeros((2, LENGTH), np.int64)
+    dropping = wb.load_model(DroppingNetwork(WORDS), example_inputs=[tokens])
+    wb.generate_artifacts(
+        dropping, loss="cross_entropy", directory=folder / "dropping" / "artifacts"
+    )
     return folder
 
 
@@ -154,6 +160,26 @@ def test_attention_equals_pytorch(answers: dict[str, Any]) -> None:
     print(worst)
     assert len(worst) == len(attention_probe.CASES)
     assert max(worst.values()) < TOLERANCE, worst
+
+
+def test_attention_with_dropout_trains_as_its_seed_says(answers: dict[str, Any]) -> None:
+    """Of two ways to write it in a module, without probabilities or masks in memory."""
+    answer = answers["dropping"]
+    assert answer["kernels"]["Attention"] == {"the workbench": 2}
+    assert answer["kernels"]["AttentionGradient"] == {"the workbench": 2}
+    assert "Dropout" not in answer["kernels"]
+    whole = answer["whole"]
+    assert answer["again"] == whole
+    assert answer["resumed"] == whole
+    assert answer["one thread"] == pytest.approx(whole, abs=1e-5)
+    for other in ("other seed", "without kernels"):
+        assert max(abs(np.subtract(answer[other], whole))) > 1e-3, other
+
+
+def test_its_gradient_drops_what_the_forward_pass_dropped(answers: dict[str, Any]) -> None:
+    answer = answers["dropping"]
+    assert answer["slope"] == pytest.approx(answer["squared"], rel=2e-3)
+    assert abs(answer["other loss"]) > 1e-3, "another seed drops the same"
 
 
 def test_cross_entropy_equals_pytorch(answers: dict[str, Any]) -> None:
