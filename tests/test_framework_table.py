@@ -38,7 +38,7 @@ ALWAYS = {
     },
     "DeepSpeed": {
         "test_deepspeed_continues_from_its_checkpoint",
-        "test_what_zero_3_partitions_runs_in_pytorch",
+        "test_modules_partitioned_by_zero_3_run_in_pytorch",
     },
     "wb.train": {
         "test_two_ranks_train_as_one_process[ortmodule]",

@@ -90,7 +90,7 @@ def test_a_changed_file_is_noticed(cnn_artifacts: Artifacts, tmp_path: Path) -> 
 
 
 @pytest.mark.fault
-def test_what_is_not_artifacts_is_not_read(cnn_artifacts: Artifacts, tmp_path: Path) -> None:
+def test_a_folder_without_artifacts_is_refused(cnn_artifacts: Artifacts, tmp_path: Path) -> None:
     with pytest.raises(ArtifactsError, match="no training artifacts"):
         Artifacts.load(tmp_path / "nowhere")
     directory = copy(cnn_artifacts, tmp_path)

@@ -149,7 +149,7 @@ def check_without_kernel(page: Page) -> None:
     expect(page.locator(".wb-graph-waiting")).to_contain_text("was not read before the kernel")
 
 
-def test_what_cannot_be_shown_says_why(open_notebook: MakeNotebook) -> None:
+def test_a_graph_that_cannot_be_shown_states_the_reason(open_notebook: MakeNotebook) -> None:
     notebook = open_notebook(
         "open('bad.onnx', 'w').write('nonsense')\n"
         "import workbench as wb\nview = wb.GraphView('bad.onnx')\nview"

@@ -201,7 +201,7 @@ def test_an_error_of_the_system_ends_no_healthy_process(
     assert summary_of(folder)["status"] == "stopped"
 
 
-def test_what_it_kills_is_the_group_of_its_process_and_no_other(
+def test_the_watchdog_kills_the_group_of_its_process_alone(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A number is given to another group as soon as its process is reaped."""

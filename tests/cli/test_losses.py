@@ -31,7 +31,7 @@ from workbench.errors import ConfigError
         ('["mse", "l1"]', None, ["mse", "l1"]),
     ],
 )
-def test_what_the_options_mean(loss: str | None, options: list[str], expected: Any) -> None:
+def test_valid_loss_options(loss: str | None, options: list[str], expected: Any) -> None:
     assert chosen_loss(loss, options) == expected
 
 
@@ -48,7 +48,7 @@ def test_what_the_options_mean(loss: str | None, options: list[str], expected: A
         ("smooth_l1", ["beta=wide"], "beta='wide': must be a number"),
     ],
 )
-def test_what_the_options_cannot_mean(loss: str | None, options: list[str], message: str) -> None:
+def test_invalid_loss_options(loss: str | None, options: list[str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         chosen_loss(loss, options)
 

@@ -91,7 +91,7 @@ def test_every_engine_has_the_same_settings_and_is_recorded_when_it_starts(
     assert record["engines"] == ["fake", "ondevice"]
 
 
-def test_what_is_not_given_has_a_default(digits: Dataset, started: Started) -> None:
+def test_arguments_not_given_have_defaults(digits: Dataset, started: Started) -> None:
     found = compare("digits-mlp", digits, "fake", evaluate=True)
     assert (found.engines, started.plan.total) == (["fake"], 200)
     assert started.options["quiet_s"] == 0
@@ -169,7 +169,7 @@ def test_a_comparison_is_read_from_its_record() -> None:
 
 
 @pytest.mark.fault
-def test_a_comparison_that_is_not_there_says_what_is() -> None:
+def test_a_missing_comparison_lists_the_existing_ones() -> None:
     folder = comparisons_folder()
     assert folder == home() / "comparisons"
     with pytest.raises(RunFolderError) as refused:
@@ -293,7 +293,7 @@ def test_a_comparison_is_steered_through_its_lockstep() -> None:
     assert lockstep.done == ["pause", "resume", "stop"]
 
 
-def test_waiting_joins_the_lockstep_and_raises_what_it_raised() -> None:
+def test_waiting_joins_the_lockstep_and_raises_its_error() -> None:
     run = write_run("a", [], {"status": "completed"})
     comparison, lockstep = driven({"fake": run, "pytorch": run})
     assert comparison.wait() is comparison

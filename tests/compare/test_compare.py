@@ -136,7 +136,7 @@ def test_engines_that_ended_early_contradict_nothing(
         assert ends == [11, 25]
 
 
-def test_a_comparison_stopped_before_its_end_says_what_did_not_start(
+def test_a_comparison_stopped_early_lists_the_engines_not_started(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"build_ms": 60_000}))

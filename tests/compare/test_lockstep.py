@@ -114,7 +114,7 @@ def overlaps(diary: list[Entry]) -> list[tuple[Entry, Entry]]:
     ]
 
 
-def test_nothing_a_worker_does_overlaps_what_another_does(workers: Workers) -> None:
+def test_actions_of_workers_do_not_overlap(workers: Workers) -> None:
     lockstep = workers.lockstep(STEPS, one=SLOW, two=SLOW)
     lockstep.join(120)
     assert {run.status for run in lockstep.runs.values()} == {"completed"}
@@ -199,7 +199,7 @@ def test_every_round_has_its_load(workers: Workers) -> None:
     assert all(0 <= load.other_s <= (load.wall_s + 0.05) * load.cores for load in known)
 
 
-def test_what_the_workers_take_is_not_taken_by_other_programs(
+def test_cpu_time_of_workers_is_not_counted_as_other_programs(
     workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both meters see what else the machine does, so that their difference is the workers'."""

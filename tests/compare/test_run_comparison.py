@@ -55,7 +55,7 @@ def test_runs_of_the_same_title_are_distinguished_by_their_ids() -> None:
     assert [*compare_runs(runs).runs] == named
 
 
-def test_the_verdict_says_that_there_was_no_lockstep_and_what_differs() -> None:
+def test_the_verdict_mentions_missing_lockstep_and_differences() -> None:
     slow, fast = recorded("slow", 0.5), recorded("fast", 0.25, learning_rate=0.5)
     slow.rename("slow")
     fast.rename("fast")
@@ -108,7 +108,7 @@ def test_a_comparison_is_replaced_by_its_runs() -> None:
 
 
 @pytest.mark.fault
-def test_what_is_no_set_of_runs_is_a_sentence() -> None:
+def test_arguments_that_are_no_runs_are_refused() -> None:
     run = recorded("once", 0.5)
     with pytest.raises(ConfigError, match="give at least one run"):
         compare_runs([])

@@ -128,7 +128,7 @@ def test_user_code_that_ends_the_program_does_not_end_the_thread(
         pass
 
 
-def test_close_ends_the_thread_after_what_was_asked(bench: Bench) -> None:
+def test_close_ends_the_thread_after_pending_requests(bench: Bench) -> None:
     bench.ticks_left = 1_000_000
     bench.thread.ask(lambda: bench.done.put("last"))
     bench.thread.close()

@@ -164,7 +164,7 @@ def test_gradients_take_no_step(answers: Answers) -> None:
     assert abs(gradients["loss"] - answers["training"]["losses"][0]) <= 1e-6
 
 
-def test_gradients_are_what_a_step_follows(answers: Answers) -> None:
+def test_a_step_follows_the_gradients(answers: Answers) -> None:
     worst = answers["gradients"]["step"]
     assert worst <= 1e-6, f"weights after a step of SGD with weight decay are off by {worst}"
 
@@ -385,7 +385,7 @@ def test_an_engine_continues_from_a_checkpoint_bit_for_bit(answers: Answers) -> 
     assert len(state["files"]) > 1, "nothing but the weights was kept"
 
 
-def test_a_long_preparation_says_what_it_does(answers: Answers) -> None:
+def test_a_long_preparation_reports_its_progress(answers: Answers) -> None:
     assert answers["reports"]
     assert all(text and len(text) < 80 for text in answers["reports"]), answers["reports"]
 

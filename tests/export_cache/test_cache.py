@@ -59,7 +59,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     return Place(tmp_path)
 
 
-def test_what_was_stored_is_taken(place: Place) -> None:
+def test_stored_files_are_reused(place: Place) -> None:
     assert place.taken() is None
     entry = place.store()
     assert place.taken() == CONTENT
@@ -199,7 +199,7 @@ def test_it_can_be_emptied(place: Place) -> None:
     assert place.cache.clear() == 0
 
 
-def test_emptying_removes_what_a_killed_process_left(place: Place) -> None:
+def test_clearing_removes_the_files_of_killed_processes(place: Place) -> None:
     place.store()
     left, young = (place.cache.folder / f".{key}.workbench-tmp-x" for key in (KEY, OTHER))
     for folder in (left, young):
@@ -218,7 +218,7 @@ print(ExportCache.of_user(print).clear())
 
 
 @pytest.mark.fault
-def test_what_cannot_be_removed_is_not_counted(place: Place) -> None:
+def test_files_that_cannot_be_removed_are_not_counted(place: Place) -> None:
     kept, gone = place.store(), place.store(OTHER)
     size_bytes = sum(file.stat().st_size for file in gone.iterdir())
     kept.chmod(0o500)

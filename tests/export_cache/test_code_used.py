@@ -127,7 +127,7 @@ def test_a_missing_file_is_recorded_too(tmp_path: Path) -> None:
     assert not used.is_unchanged()
 
 
-def test_what_it_wrote_itself_is_no_matter(tmp_path: Path) -> None:
+def test_files_written_by_the_export_itself_do_not_count(tmp_path: Path) -> None:
     project = Project(tmp_path, "open('made', 'w').write('x'); open('made').read()")
     assert str(tmp_path / "made") not in project.used().files
 

@@ -81,7 +81,7 @@ def test_its_sources_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", EXTENSIONS)
-def test_what_was_built_is_good(
+def test_a_built_extension_can_be_used(
     name: str, extension_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(extension_cache))

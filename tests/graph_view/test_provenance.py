@@ -54,7 +54,7 @@ def nodes_of(path: Path | None) -> list[onnx.NodeProto]:
     return list(onnx.load(path, load_external_data=False).graph.node)
 
 
-def test_every_node_is_recorded_and_each_stage_made_what_it_made(artifacts: Artifacts) -> None:
+def test_every_node_is_recorded_with_the_stage_that_created_it(artifacts: Artifacts) -> None:
     found = recorded(artifacts)
     forward, training = nodes_of(artifacts.forward_model), nodes_of(artifacts.training_model)
     assert len(found.forward) == len(forward)
@@ -97,7 +97,7 @@ def test_a_gradient_of_the_workbenchs_own_is_recorded_as_such(artifacts: Artifac
     assert {(p.made_by, p.origins) for p in own} == {("gradient", (2,))}
 
 
-def test_every_gradient_node_knows_what_it_differentiates(artifacts: Artifacts) -> None:
+def test_every_gradient_node_names_the_node_that_it_differentiates(artifacts: Artifacts) -> None:
     gradients = [p for p in recorded(artifacts).training if p.made_by == "gradient"]
     assert len(gradients) > 5
     assert all(p.origins for p in gradients)

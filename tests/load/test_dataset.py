@@ -59,7 +59,7 @@ def test_a_model_without_a_dataset() -> None:
 # Arrays
 
 
-def test_arrays_become_what_models_take() -> None:
+def test_arrays_are_converted_to_the_dtypes_of_models() -> None:
     data = load_dataset(X, Y)
     inputs, target = every_row(data)
     assert (inputs.dtype, target.dtype) == (np.float32, np.int64)

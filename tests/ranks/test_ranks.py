@@ -237,7 +237,7 @@ def test_a_rank_that_dies_during_a_checkpoint_leaves_the_one_before(who: str) ->
 
 @pytest.mark.fault
 @pytest.mark.sweep
-def test_a_run_is_interrupted_when_what_started_it_dies() -> None:
+def test_a_run_is_interrupted_when_its_parent_process_dies() -> None:
     """As when a notebook's kernel is restarted."""
     code = (
         "import os, signal\n"
@@ -313,7 +313,7 @@ def test_a_comparison_trains_in_several_processes() -> None:
 
 
 @pytest.mark.sweep
-def test_what_a_layer_computes_of_a_batch_is_refused() -> None:
+def test_layers_that_compute_across_rows_are_refused() -> None:
     with pytest.raises(RunError, match=r"'norm1' is a BatchNorm2d.*Train in one process"):
         wb.train("digits-cnn", **{**SETTINGS, "steps": 2}, processes=2).wait()
 
@@ -329,7 +329,7 @@ def test_what_a_layer_computes_of_a_batch_is_refused() -> None:
         ({"processes": 0}, "processes=0"),
     ],
 )
-def test_what_several_processes_cannot_do_is_refused(
+def test_settings_unsupported_by_several_processes_are_refused(
     settings: dict[str, Any], problem: str
 ) -> None:
     with pytest.raises(ConfigError, match=problem):

@@ -119,7 +119,7 @@ PLANTS = [link, os.mkfifo, Path.mkdir, lambda path: path.write_bytes(b"short")]
 @pytest.mark.fault
 @pytest.mark.parametrize("use", [ControlReader, lambda path: request_state(path, "stop")])
 @pytest.mark.parametrize("plant", PLANTS)
-def test_what_is_no_control_file_is_neither_written_nor_mapped(
+def test_other_files_are_neither_written_nor_mapped_as_control_files(
     plant: Callable[[Path], None], use: Callable[[Path], object], tmp_path: Path
 ) -> None:
     plant(tmp_path / "c")

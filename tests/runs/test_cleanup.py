@@ -167,7 +167,7 @@ def test_launches_that_were_killed_are_removed_and_those_under_way_are_not(tmp_p
     os.close(lock)
 
 
-def test_a_resume_removes_what_killed_launches_left(misbehave: Misbehave) -> None:
+def test_a_resume_removes_the_files_of_killed_launches(misbehave: Misbehave) -> None:
     run = misbehave({"steps": 1}).wait(60)
     killed = old(launching(run.folder.path.parent, "killed").path)
     assert resume(run, steps=2).wait(60).status == "completed"
@@ -189,7 +189,7 @@ def test_checkpoints_that_are_not_whole_go_when_the_worker_is_dead(tmp_path: Pat
 
 
 @pytest.mark.parametrize("replaced", [False, True])
-def test_what_a_killed_resume_set_aside_is_moved_back_or_removed(
+def test_files_set_aside_by_a_killed_resume_are_restored_or_removed(
     tmp_path: Path, replaced: bool
 ) -> None:
     dead, alive = (launching(tmp_path, label) for label in ("dead", "alive"))

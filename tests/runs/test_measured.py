@@ -66,7 +66,7 @@ def measured(digits: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield Measured(run, diary, asked, returned, time.time(), listed)
 
 
-def test_no_step_is_shorter_than_what_the_engine_spent_in_it(measured: Measured) -> None:
+def test_no_step_is_shorter_than_the_engines_own_time(measured: Measured) -> None:
     recorded = measured.run.history["seconds"]
     own = measured.diary.shortest_s()
     assert len(recorded) == len(own) == STEPS
@@ -113,7 +113,7 @@ def test_startup_lasts_from_launch_to_the_end_of_the_first_step(measured: Measur
     assert measured.run.startup_s <= second.began - measured.asked
 
 
-def test_the_peak_holds_what_was_given_back_before_the_end(measured: Measured) -> None:
+def test_the_peak_includes_memory_freed_before_the_end(measured: Measured) -> None:
     (held,) = measured.diary.of("transient")
     after = measured.diary.of("step")[5].rss_bytes
     assert held.rss_bytes - after > 0.9 * TRANSIENT, "the engine did not give its memory back"

@@ -21,7 +21,7 @@ from workbench.errors import DataError
         ("breast_cancer.csv", datasets.load_breast_cancer),
     ],
 )
-def test_it_is_what_scikit_learn_loads(file: str, load: object) -> None:
+def test_the_table_equals_that_of_scikit_learn(file: str, load: object) -> None:
     assert callable(load)
     rows, classes = load(return_X_y=True)
     table = bundled_table(file)

@@ -183,7 +183,7 @@ def test_sketches_and_words_are_recognised(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "accuracy"), [("sketch-cnn", 0.95), ("speech-commands", 0.87), ("text-gpt", 0.57)]
 )
-def test_base_checkpoints_reach_what_their_cards_say(name: str, accuracy: float) -> None:
+def test_base_checkpoints_reach_the_metrics_of_their_cards(name: str, accuracy: float) -> None:
     output, target = on_test_split(name, load_model(name, weights="base").module())
     reached = (output.argmax(dim=-1) == target).double().mean().item()
     assert reached > accuracy, f"the base checkpoint of {name} reached {reached:.3f}"

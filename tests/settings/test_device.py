@@ -22,7 +22,7 @@ def test_a_profile_is_found_by_its_name_and_kept_by_a_record(name: str) -> None:
     assert read_config(config.model_dump(mode="json")) == config
 
 
-def test_own_numbers_limit_what_they_give() -> None:
+def test_given_numbers_are_the_limits() -> None:
     config = make_config({"device": {"memory_bytes": 500_000_000}, "memory_limit_bytes": 10**9})
     assert config.device == Device(memory_bytes=500_000_000)
     assert config.worker_memory_bytes == 500_000_000

@@ -101,7 +101,7 @@ def test_wrong_assignments_are_refused_all_at_once() -> None:
     )
 
 
-def test_every_option_says_what_it_is() -> None:
+def test_every_option_has_a_description() -> None:
     for name, field in ORTModuleOptions.model_fields.items():
         assert field.title, name
         assert field.description, name

@@ -86,7 +86,7 @@ def test_as_text_as_json_and_as_html(verified: Verification) -> None:
     assert "<table" in verified._repr_html_()
 
 
-def test_only_what_is_to_train_is_compared(model: Model) -> None:
+def test_only_trained_parameters_are_compared(model: Model) -> None:
     found = wb.verify(
         model, engines=["ondevice"], requires_grad=["last.*"], threads=1, batch_size=3
     )

@@ -183,7 +183,7 @@ def test_a_signal_is_handled_while_native_code_blocks_the_main_thread(control_pa
     assert end_of(process) == (0, "end\n")
 
 
-def test_what_user_code_forks_is_ended_by_its_signals(control_path: Path) -> None:
+def test_processes_forked_by_user_code_end_by_signals(control_path: Path) -> None:
     """A signal to the fork is not the worker's, and ends the fork."""
     script = (
         "import signal\n"

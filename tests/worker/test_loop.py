@@ -139,7 +139,7 @@ def test_epochs_are_whole(loop: Loop) -> None:
     assert len(loop.engine.evaluated) == 4
 
 
-def test_steps_stand_in_the_record_before_what_comes_after_them(loop: Loop) -> None:
+def test_steps_are_recorded_before_later_events(loop: Loop) -> None:
     loop.train(steps=3)
     kinds = [kind for kind, *_ in loop.events("steps", "evaluation")]
     assert kinds[-1] == "evaluation"

@@ -36,7 +36,7 @@ def test_its_parts_are_those_of_the_model(cnn_artifacts: Artifacts, predicted: F
     assert predicted.total_bytes == sum(parts)
 
 
-def test_the_peak_is_the_largest_of_what_takes_turns() -> None:
+def test_the_peak_is_the_largest_of_the_alternating_parts() -> None:
     """Steps, evaluated batches and checkpoints, over what is always there."""
     parts = {"parameters": 100, "gradients": 80, "optimizer_state": 160, "runtime": 1000}
     fixed = {f"{name}_bytes": size for name, size in parts.items()}
@@ -113,7 +113,7 @@ def test_it_agrees_for_a_transformer(own_kernels: bool) -> None:
 
 @pytest.mark.fault
 @pytest.mark.parametrize("number", [0, -1, 1.5, True, "8", None])
-def test_what_is_no_number_of_rows_or_bytes_is_refused(
+def test_invalid_numbers_of_rows_or_bytes_are_refused(
     cnn_artifacts: Artifacts, number: Any
 ) -> None:
     with pytest.raises(ConfigError, match=r"batch_size=.* must be an integer of at least 1"):

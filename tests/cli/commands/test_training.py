@@ -85,7 +85,7 @@ def test_a_run_is_resumed_from_its_checkpoint(workbench: Invoke) -> None:
     assert "has taken 6 of 6 steps" in done.stderr
 
 
-def test_what_is_not_given_is_the_models_default(workbench: Invoke) -> None:
+def test_options_not_given_have_the_models_defaults(workbench: Invoke) -> None:
     outcome = workbench("train", "digits-mlp", "--engine=fake", "--epochs=1", "--json")
     config = wb.load_run(outcome.json["id"]).config
     defaults = {**wb.load_model("digits-mlp").defaults, "epochs": 1}

@@ -47,7 +47,7 @@ FORM = {
 }
 
 
-def test_what_is_typed_is_read_and_written_back() -> None:
+def test_typed_values_are_read_and_written_back() -> None:
     read = read_texts({**TYPED, "learning_rate": "0.01"})
     assert read.problems == {}
     assert read.settings == {"learning_rate": 0.01}

@@ -35,7 +35,7 @@ def test_every_setting_has_one_field() -> None:
         assert "None" not in FIELDS[name].description, "that is what the empty field says"
 
 
-def test_what_is_written_is_read_back() -> None:
+def test_written_settings_are_read_back() -> None:
     settings = {
         "epochs": 3,
         "learning_rate": 0.01,

@@ -67,7 +67,7 @@ def names() -> dict[str, Any]:
 
 
 @pytest.mark.fault
-def test_models_datasets_and_arrays_are_found_and_what_raises_is_named() -> None:
+def test_models_datasets_and_arrays_are_found_and_errors_are_named() -> None:
     found, failed = look({**names(), "trap": Trap(), "shy": Shy(2, 2)})
     assert {each.name: each.kind for each in found} == {
         "net": "model",
@@ -80,7 +80,7 @@ def test_models_datasets_and_arrays_are_found_and_what_raises_is_named() -> None
     assert failed == [Unreadable("shy", "RuntimeError: not now")]
 
 
-def test_what_ipython_put_among_the_names_is_not_the_notebooks(
+def test_names_added_by_ipython_are_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shell = SimpleNamespace(user_ns_hidden={"exit": exit, "Out": {}})
@@ -163,7 +163,9 @@ def test_an_example_input_that_was_left_is_none_of_a_sample_or_a_model() -> None
         ("number", "", "number is of type int in the notebook, which is no model"),
     ],
 )
-def test_what_is_missing_is_a_sentence(model: str, example: str, sentence: str) -> None:
+def test_missing_sources_are_reported_in_a_sentence(
+    model: str, example: str, sentence: str
+) -> None:
     with pytest.raises(ModelError, match=sentence):
         Sources(names).model(model, example)
     with pytest.raises(DataError, match="No dataset is chosen"):

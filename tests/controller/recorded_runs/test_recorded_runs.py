@@ -132,7 +132,7 @@ def test_a_run_is_opened_with_why_it_failed(told: Told) -> None:
     assert told.outcomes[-1] == ("done", "", [])
 
 
-def test_what_another_view_shows_is_handed_to_it(told: Told, digits: Dataset) -> None:
+def test_a_run_is_passed_to_the_view_that_shows_it(told: Told, digits: Dataset) -> None:
     ids = [recorded(digits, engine).id for engine in ("pytorch", "ondevice")]
     opened: list[str] = []
     compared: list[list[str]] = []

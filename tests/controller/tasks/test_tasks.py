@@ -157,7 +157,7 @@ def test_a_failure_is_a_sentence_and_the_next_attempt_is_made(
         page.close()
 
 
-def test_what_is_cancelled_ends_also_where_it_waits_for_its_turn(
+def test_a_cancelled_task_ends_also_while_it_waits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begun, ended = threading.Event(), threading.Event()
@@ -425,7 +425,7 @@ def test_wrong_gradients_come_first_and_are_called_wrong(
     )
 
 
-def test_a_tuning_says_what_was_chosen_and_is_saved(
+def test_a_tuning_reports_its_choice_and_is_saved(
     page: Controller, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     slow = Measured(variant="default", step_ms=2.0, ratio=1.0, low=1.0, high=1.0)
@@ -490,7 +490,7 @@ def _task(name: str) -> Task:
 
 
 @pytest.mark.sweep
-def test_each_task_does_what_it_says(
+def test_every_task_runs(
     page: Controller, digits: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """All of them for real; the default run holds each to the call that it makes."""

@@ -128,7 +128,7 @@ def test_tied_weights_have_both_names(answers: dict[str, Any]) -> None:
     assert tied["loaded"], "loading one name of a tied weight loads the other"
 
 
-def test_only_what_the_loss_depends_on_is_trained(answers: dict[str, Any]) -> None:
+def test_only_parameters_that_the_loss_depends_on_are_trained(answers: dict[str, Any]) -> None:
     assert answers["tied"]["changed"] == ["embedding.weight", "head.weight"]
 
 

@@ -108,7 +108,9 @@ def test_a_result_that_newly_requires_a_gradient_is_reported(answers: Answers) -
         ("checkpoint", ["use_reentrant=False"]),
     ],
 )
-def test_what_cannot_be_traced_is_refused(kind: str, parts: list[str], answers: Answers) -> None:
+def test_functions_that_cannot_be_traced_are_refused(
+    kind: str, parts: list[str], answers: Answers
+) -> None:
     message = answers["refusals"][kind]
     assert message.startswith("UntrainableError: ")
     for part in parts:

@@ -46,7 +46,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Answers:
 
 
 @pytest.mark.parametrize("name", USUAL)
-def test_a_use_of_ortmodule_gives_what_the_plain_module_gives(name: str, answers: Answers) -> None:
+def test_a_use_of_ortmodule_equals_the_plain_module(name: str, answers: Answers) -> None:
     check(name, answers)
 
 
@@ -80,7 +80,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", list(REFUSED))
-def test_what_cannot_be_is_refused_and_changes_nothing(name: str, answers: Answers) -> None:
+def test_unsupported_uses_are_refused_and_change_nothing(name: str, answers: Answers) -> None:
     answer = answers[f"refused:{name}"]
     assert "error" not in answer, answer["error"]
     missing = [word for word in REFUSED[name].words if word not in answer["message"]]

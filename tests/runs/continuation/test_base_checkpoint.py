@@ -22,7 +22,7 @@ def base(has_others: bool = False, **weights: np.ndarray) -> BaseCheckpoint:
     return BaseCheckpoint(weights, "run of-before", {}, has_others)
 
 
-def test_what_is_excepted_keeps_its_value_also_where_it_would_not_fit() -> None:
+def test_excepted_weights_keep_their_values_also_where_shapes_differ() -> None:
     own = model().weights()
     found = with_base(model(), base(weight=WEIGHT, bias=BIAS), ()).weights()
     np.testing.assert_array_equal(found["weight"], WEIGHT)

@@ -249,7 +249,7 @@ def test_early_stopping_counts_on_over_a_resume(
         ({"detached": 1}, "detached=1"),
     ],
 )
-def test_what_would_be_another_run_is_refused(
+def test_changes_that_make_another_run_are_refused(
     uninterrupted: Run, settings: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigError, match=words):
@@ -310,7 +310,7 @@ def test_a_damaged_checkpoint_is_not_exported_by_a_resumed_run(
     again.wait(60)
 
 
-def test_what_was_reached_is_kept_when_a_resumed_run_is_stopped_at_once(
+def test_progress_is_kept_when_a_resumed_run_is_stopped_at_once(
     ended: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = ended.summary

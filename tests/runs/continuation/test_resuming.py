@@ -178,7 +178,7 @@ def test_the_newest_complete_checkpoint_is_used_and_faults_are_reported(run: Run
     assert str(refused.value) == f"Run {run.id} has written no checkpoint to continue from."
 
 
-def test_what_was_saved_after_the_step_is_removed(run: Run) -> None:
+def test_checkpoints_after_the_step_are_removed(run: Run) -> None:
     for step in (2, 6, 8):
         checkpoint(run.folder, step)
     _remove_later_checkpoints(run.folder, STEPS)
@@ -310,7 +310,7 @@ def test_all_that_a_killed_process_left_is_settled_first(
 
 
 @pytest.mark.fault
-def test_what_is_refused_is_refused_before_a_worker_is_started(
+def test_refusals_come_before_a_worker_is_started(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     started = Started(monkeypatch)

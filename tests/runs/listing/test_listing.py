@@ -41,7 +41,7 @@ def write_steps(path: Path, first_step: int, losses: list[float]) -> None:
     events.close()
 
 
-def test_a_row_says_what_the_run_says(digits: Dataset) -> None:
+def test_a_row_equals_the_record_of_the_run(digits: Dataset) -> None:
     folder = recorded(digits)
     run = load_run(folder.id)
     run.rename("a name")
@@ -102,7 +102,7 @@ class CountedReads:
 
 
 @pytest.mark.parametrize("steps_a_line", [40, 1000], ids=["short lines", "long lines"])
-def test_of_a_long_run_a_sample_is_read_and_then_only_what_is_new(
+def test_a_long_log_is_sampled_and_then_only_new_bytes_are_read(
     steps_a_line: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = write_run("long", [], COMPLETED, warmup_steps=0)
@@ -173,9 +173,7 @@ def test_a_curve_is_the_means_of_all_its_steps(count: int) -> None:
     np.testing.assert_allclose(points, expected, rtol=1e-12)
 
 
-def test_only_what_has_changed_is_read_again(
-    digits: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_changed_runs_are_read_again(digits: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = [recorded(digits, engine) for engine in ("pytorch", "ondevice")]
     for folder in folders:
         os.utime(folder.path, (1, 1))

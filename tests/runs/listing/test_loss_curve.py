@@ -27,7 +27,7 @@ def test_so_many_steps_are_points_of_their_own_and_one_more_makes_pairs() -> Non
     assert curve.points()[-2:] == (61.5, 63.0)
 
 
-def test_what_is_not_finite_or_not_known_is_left_out() -> None:
+def test_unknown_and_not_finite_losses_are_left_out() -> None:
     curve = curve_of((1, [4.0, math.nan, math.inf]), (6, [2.0]), (7, []))
     assert curve.points() == pytest.approx((4.0, *[math.nan] * 4, 2.0), nan_ok=True)
     curve.add(121, [])

@@ -276,7 +276,7 @@ def test_the_state_is_that_of_the_last_event(log: Path, layout: str) -> None:
 
 
 @pytest.mark.parametrize("layout", ['"event": "{}", "time": 1.0', '"time": 1.0, "event": "{}"'])
-def test_the_last_evaluation_and_what_was_restored(log: Path, layout: str) -> None:
+def test_the_last_evaluation_and_the_restored_step(log: Path, layout: str) -> None:
     def event(kind: str, more: str) -> str:
         return f"{{{layout.replace('{}', kind)}, {more}}}\n"
 

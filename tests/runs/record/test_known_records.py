@@ -57,7 +57,7 @@ def test_an_empty_record_has_no_points() -> None:
     assert run.progress == (0, 3)
 
 
-def test_evaluations_are_rows_and_what_has_no_number_is_none() -> None:
+def test_evaluations_are_rows_with_none_for_missing_numbers() -> None:
     first = {"event": "evaluation", "step": 3, "epoch": 1, "loss": 0.5, "accuracy": 0.25}
     second = {"event": "evaluation", "step": 6, "epoch": 2, "loss": None, "accuracy": None}
     found = write_run("a", [first, steps(1, [1.0]), second]).evaluations

@@ -71,7 +71,7 @@ def _graph(*nodes: onnx.NodeProto, **weights: np.ndarray) -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize(("op", "reason"), [("Pow", "exponent"), ("PRelu", "no gradient")])
-def test_what_may_be_broadcast_anyhow_is_refused(op: str, reason: str) -> None:
+def test_unknown_broadcasts_are_refused(op: str, reason: str) -> None:
     model = _graph(
         helper.make_node("Reshape", ["w", "size"], ["h"]),
         helper.make_node(op, ["x", "h"], ["y"]),

@@ -307,7 +307,7 @@ def test_a_file_shows_one_moment_and_every_step_until_then(
 
 
 @pytest.mark.fault
-def test_what_cannot_be_shown_or_saved_is_a_sentence(wire: Wire, tmp_path: Path) -> None:
+def test_invalid_charts_are_refused_in_a_sentence(wire: Wire, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"end it in \.png, \.svg or \.csv"):
         wire.charts.save(tmp_path / "charts.pdf")
     (tmp_path / "file").touch()

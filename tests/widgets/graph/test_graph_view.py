@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "chain.onnx"
 
 
-def test_what_is_clicked_can_be_called(path: Path, tmp_path: Path) -> None:
+def test_every_click_has_a_python_call(path: Path, tmp_path: Path) -> None:
     view = GraphView(path)
     assert view.wait(60)
     assert (view.status, view.name, view.shown) == ("ready", "chain.onnx", ["forward"])
@@ -98,7 +98,7 @@ def test_a_message_that_makes_no_sense_leaves_the_graph(path: Path, content: obj
 
 
 @pytest.mark.fault
-def test_what_a_question_raises_is_refused_and_the_graph_stays(
+def test_an_error_of_a_request_leaves_the_graph_unchanged(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view = GraphView(path)

@@ -126,7 +126,7 @@ def test_the_pad_shows_why_and_keeps_its_examples(content: Any, sentence: str) -
 
 @pytest.mark.fault
 @pytest.mark.parametrize("content", [None, [], {}, {"kind": 3}, {"kind": "close"}, {"kind": "_x"}])
-def test_what_is_no_command_does_nothing(content: Any) -> None:
+def test_other_messages_do_nothing(content: Any) -> None:
     pad = SoundPad()
     try:
         send(pad, content, b"1234")

@@ -118,7 +118,7 @@ def trained(options: dict[str, Any]) -> tuple[int, list[torch.Tensor]]:
 
 
 @pytest.mark.usefixtures("in_small_buckets")
-def test_what_cannot_be_trained_in_pieces_is_one_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modules_that_cannot_be_cut_are_one_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     pieces, gradients = trained({})
     assert pieces == 3
 
