@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tests.ort.ortmodule.usage import UseCase, network, step
+from tests.ort.ortmodule.usage.usage import UseCase, network, step
 
 CALLS = {"seen": 0}
 TOTAL = 0

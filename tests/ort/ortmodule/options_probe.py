@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from tests.answers import write_answers
 from tests.forked import outcome
-from tests.ort.ortmodule.padding_cases import PADDING, Encoder, MaskedWords
+from tests.ort.ortmodule.padding.padding_cases import PADDING, Encoder, MaskedWords
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
 from workbench.ort.ortmodule import build_graph

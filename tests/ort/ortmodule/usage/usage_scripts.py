@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils import _pytree as pytree
 
-from tests.ort.ortmodule.usage import gradients, step
+from tests.ort.ortmodule.usage.usage import gradients, step
 
 
 class Color(enum.Enum):

@@ -10,11 +10,11 @@ from __future__ import annotations
 import pytest
 
 from tests.answers import Answers, probed
-from tests.ort.ortmodule.refusal_cases import CASES as REFUSED
-from tests.ort.ortmodule.usage_cases import CASES
+from tests.ort.ortmodule.usage.refusal_cases import CASES as REFUSED
+from tests.ort.ortmodule.usage.usage_cases import CASES
 from tests.representative import representative
 
-PROBE = "tests.ort.ortmodule.usage_probe"
+PROBE = "tests.ort.ortmodule.usage.usage_probe"
 
 WARNED = {
     "submodule-hooks": "the hook that is registered on '0' would not run",

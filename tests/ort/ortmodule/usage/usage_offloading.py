@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.autograd.graph import save_on_cpu, saved_tensors_hooks
 
-from tests.ort.ortmodule.usage import gradients
+from tests.ort.ortmodule.usage.usage import gradients
 
 
 def offloading() -> AbstractContextManager[None]:

@@ -10,13 +10,14 @@ from math import isfinite
 import pytest
 
 from tests.answers import Answers, probed
-from tests.ort.ortmodule.autograd_function_cases import USUAL
+from tests.ort.ortmodule.autograd_functions.autograd_function_cases import USUAL
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     return probed(
-        "tests.ort.ortmodule.autograd_function_probe", tmp_path_factory.mktemp("functions")
+        "tests.ort.ortmodule.autograd_functions.autograd_function_probe",
+        tmp_path_factory.mktemp("functions"),
     )
 
 
