@@ -46,7 +46,7 @@ def computed(model: onnx.ModelProto, **values: Array) -> Array:
 
 
 @pytest.mark.parametrize("kind", [FLOAT, TensorProto.FLOAT16])
-def test_relu_passes_what_was_positive(kind: int) -> None:
+def test_the_gradient_of_relu_passes_where_the_input_was_positive(kind: int) -> None:
     dtype = helper.tensor_dtype_to_np_dtype(kind)
     spec = (kind, ["n"])
     model = model_of(gradient_node("ReluGrad", "dy", "y"), {"dy": spec, "y": spec}, kind)
@@ -196,7 +196,7 @@ def test_an_infinite_gradient_stays_in_its_row() -> None:
     assert np.isfinite(np.delete(found.ravel(), 2)).all()
 
 
-def test_what_is_not_known_well_enough_stays() -> None:
+def test_unknown_and_unsupported_shapes_stay() -> None:
     several, _ = gathered(np.array([[0, 1]]), (2, 4, 3), 1)
     unknown, _ = gathered(np.array([0, 1]), (4, 3), 0)
     del unknown.graph.input[1].type.tensor_type.shape.dim[:]

@@ -74,7 +74,7 @@ def test_a_gate_is_one_kernel_each_way(swapped: bool) -> None:
 
 
 @pytest.mark.parametrize("given", [{"of_data": False}, {"read_again": True}], ids=str)
-def test_what_is_no_gate_is_a_silu(given: dict[str, bool]) -> None:
+def test_silu_without_a_gate(given: dict[str, bool]) -> None:
     model = gate(**given)
     write_device_kernels(model)
     assert device_kernel_counts(model) == {"Silu": 1, "SiluGradient": 1}
