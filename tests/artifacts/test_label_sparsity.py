@@ -13,8 +13,8 @@ from torch import nn
 
 import workbench as wb
 from workbench.artifacts import Artifacts
-from workbench.artifacts.provenance import read_provenance
-from workbench.engines.on_device.artifact_fit import refuse_other_settings
+from workbench.artifacts.generation.provenance import read_provenance
+from workbench.engines.ondevice.artifact_fit import refuse_other_settings
 from workbench.errors import EngineError
 from workbench.losses.loss import losses_from_json
 from workbench.settings.config import make_config
@@ -77,7 +77,7 @@ def operators(path: Path) -> set[str]:
     return {node.op_type for node in onnx.load(path).graph.node}
 
 
-def test_the_training_and_the_eval_model_select_what_counts(made: dict[bool, Artifacts]) -> None:
+def test_the_training_and_the_eval_model_select_counted_labels(made: dict[bool, Artifacts]) -> None:
     for sparse, artifacts in made.items():
         assert artifacts.manifest["sparse_losses"] == int(sparse)
         assert artifacts.manifest["label_sparsity"] is sparse

@@ -18,15 +18,15 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from tests.coverage.case import Variant
 from workbench import ORTModule
-from workbench.engines.on_torch.randomness import disable_randomness
+from workbench.engines.torch_base.disabled_randomness import disable_randomness
 from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
 from workbench.ort.ondevice.checkpoint import write_checkpoint
 from workbench.ort.ondevice.ondevice import TrainingSession
 from workbench.ort.ondevice.optimizers import make_optimizer_model
 from workbench.ort.ortmodule import build_graph
 from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph, export_forward
+from workbench.ort.ortmodule.capture.nested_values.structure import flatten
 from workbench.ort.ortmodule.capture.sizes import Axes
-from workbench.ort.ortmodule.capture.structure import flatten
 from workbench.trainable import make_trainable, without_randomness
 from workbench.trainable.make import leading_to_outputs
 
@@ -96,7 +96,7 @@ def export(module: nn.Module, step: Step, variant: Variant) -> ForwardGraph:
 
 
 def rewritten(module: nn.Module, exported: ForwardGraph) -> list[str]:
-    """What `make_trainable` did to the graph: an op and how it was rewritten."""
+    """The rewrites of a graph by `make_trainable`: each op and how it was rewritten."""
     graph = exported.model
     _, report = make_trainable(graph, leading_to_outputs(graph, trained_names(module)))
     return list(dict.fromkeys(f"{found.op}: {found.note}" for found in report.rewritten))

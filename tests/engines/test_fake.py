@@ -104,7 +104,7 @@ WEIGHTS = [0.5, 2.0, 1.0, 3.0, 1.5]
 @pytest.mark.parametrize(
     "loss", [lambda output, target: output.sum(), ["mse", "mse"], {"hidden": "mse"}]
 )
-def test_what_it_cannot_train_on_is_refused(loss: object) -> None:
+def test_models_that_the_fake_cannot_train_are_refused(loss: object) -> None:
     with pytest.raises(EngineError, match="one loss with a name, or use another engine"):
         the_loss(as_losses(loss), "output")
 
@@ -136,7 +136,7 @@ def test_its_losses_are_those_of_the_torch_engines(
 ) -> None:
     import torch
 
-    from workbench.engines.on_torch.torch_losses import loss_function
+    from workbench.engines.torch_base.torch_losses import loss_function
 
     random = np.random.default_rng(0)
     output = (random.standard_normal(output_shape) * 50).astype(np.float32)

@@ -15,7 +15,7 @@ from torch import nn
 import workbench as wb
 from tests.fork_server import forked
 from workbench.data import Dataset
-from workbench.engines.on_torch.export_cache import IRRELEVANT
+from workbench.engines.torch_base.export_cache import IRRELEVANT
 from workbench.run_folder.checkpoint import read_weights
 from workbench.run_folder.events import EventReader
 from workbench.runs import Run

@@ -17,7 +17,7 @@ from workbench.settings.operator_kernels import (
     of_device_graph,
     usual_libraries,
 )
-from workbench.tune.families.shares import OPERATORS
+from workbench.tune.families.time_shares import OPERATORS
 
 
 def test_choices_are_read_in_any_order_and_kept_in_one() -> None:
@@ -38,7 +38,7 @@ def test_without_own_kernels_a_choice_leaves_the_others_to_onnxruntime() -> None
     assert len(chosen) == len(FAMILIES["ondevice"]) - 1
 
 
-def test_what_whole_settings_say() -> None:
+def test_libraries_by_settings_for_all_families() -> None:
     of_all, own = (usual_libraries("ortmodule", kernels) for kernels in ("all", "off"))
     assert of_all["linear"] == of_all["gelu"] == "pytorch"
     assert (own["linear"], own["gelu"]) == ("onnxruntime", "workbench")

@@ -16,13 +16,13 @@ from workbench.settings.config import TrainingConfig
 from workbench.settings.kernel_variants import TunedKernels
 from workbench.tuning_results import choose
 from workbench.tuning_results.choose import with_faster_products
-from workbench.tuning_results.kept import this_environment
 from workbench.tuning_results.product_times import (
     ProductTimes,
     keep_product_times,
     kept_product_times,
     product_times_path,
 )
+from workbench.tuning_results.storage import this_environment
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +93,7 @@ def test_with_our_own_kernels_small_convolutions_and_one_large_make_no_differenc
         assert chosen.ortmodule.pytorch_kernels == kernels
 
 
-def test_what_was_set_stays_and_convolutions_are_pytorchs_without_our_kernels(
+def test_given_choices_stay_and_convolutions_are_pytorchs_without_our_kernels(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep_product_times(times(0.5))

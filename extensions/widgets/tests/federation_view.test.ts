@@ -8,8 +8,10 @@ import { show } from "./widget_model";
 vi.mock("uplot", () => import("./plots"));
 
 const floats = (numbers: number[]) => new DataView(new Float32Array(numbers).buffer);
-// Two rounds: round, value, loss, trained, left out, sent, received, seconds, epsilon.
-const rounds = floats([1, 2, NaN, 0.5, NaN, 0.75, 1, 2, 1, 0, 3e6, 6e6, 1e6, 2e6, 1.5, 2.5, 4.5, 9]);
+// Two rounds: round, value, loss, trained, left out, sent, received, seconds, simulated seconds, epsilon.
+const before = [1, 2, NaN, 0.5, NaN, 0.75, 1, 2, 1, 0, 3e6, 6e6, 1e6, 2e6, 1.5, 2.5];
+const rounds = floats([...before, 7.5, 12.5, 4.5, 9]);
+const onRealDevices = floats([...before, NaN, NaN, 4.5, 9]);
 const traits = {
   heading: "2 clients, 3 rounds of fedavg",
   note: "batch 10",
@@ -109,9 +111,22 @@ describe("a federated run", () => {
       "50.0\u00a0% to 75.0\u00a0%",
     ]);
     expect(texts(named(el, "Traffic") as Element, ".wb-legend-value")).toEqual(["6\u00a0MB", "2\u00a0MB"]);
+    const time = named(el, "Time of a round") as Element;
+    expect(texts(time, ".wb-legend-name")).toEqual(["on this machine", "on devices (simulated)"]);
+    expect(time.querySelector(".wb-plot")?.getAttribute("aria-label")).toBe(
+      "Time of a round, round 2: on this machine 2.50\u00a0s, on devices (simulated) 12.5\u00a0s",
+    );
+  });
+
+  it("has one time where no device is simulated", () => {
+    const { el } = show(view, { ...traits, rounds: onRealDevices });
     expect(named(el, "Time of a round")?.querySelector(".wb-plot")?.getAttribute("aria-label")).toBe(
       "Time of a round, round 2: 2.50\u00a0s",
     );
+    const details = el.querySelector("details") as HTMLDetailsElement;
+    details.open = true;
+    details.dispatchEvent(new Event("toggle"));
+    expect(texts(details, "thead th").slice(-2)).toEqual(["Received", "Time"]);
   });
 
   it("says before the first round that the lines begin with it", () => {
@@ -159,7 +174,7 @@ describe("a federated run", () => {
     details.dispatchEvent(new Event("toggle"));
     expect(texts(details, "tbody tr:last-child :is(th, td)")).toEqual([
       ...["2", "50.0\u00a0%", "0.7500", "50.0\u00a0% to 75.0\u00a0%", "2", "0"],
-      ...["6\u00a0MB", "2\u00a0MB", "2.50\u00a0s", "9.00"],
+      ...["6\u00a0MB", "2\u00a0MB", "2.50\u00a0s", "12.5\u00a0s", "9.00"],
     ]);
   });
 });

@@ -12,6 +12,7 @@ import onnx
 import torch
 from torch import Tensor, nn
 
+from tests.ort.ortmodule.dropped_attention import dropped
 from tests.ort.ortmodule.noted_sessions import kernels, loaded
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
@@ -123,7 +124,7 @@ def results() -> Answer:
 
 def without_own() -> Answer:
     """Where the library is not built."""
-    from workbench.ort.ondevice.kernels import DeviceKernels
+    from workbench.ort.kernel_library.load import DeviceKernels
     from workbench.ort.ortmodule.differentiate import own_kernels
 
     built = own_kernels.device_kernels
@@ -152,6 +153,7 @@ OWN_PARTS: Mapping[str, Callable[[], Answer]] = MappingProxyType(
         "autocast": autocast,
         "results": results,
         "without own": without_own,
+        "dropped attention": dropped,
     }
 )
 """Name of the answer -> what answers."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
+import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
@@ -54,6 +55,11 @@ def bucket_bytes() -> int | None:
     if around is None or around.process_group.size() == 1:
         return None
     return int(around.bucket_bytes_cap)
+
+
+def in_process_group() -> bool:
+    """Whether this process has joined a group: layers such as SyncBatchNorm ask for it."""
+    return bool(dist.is_initialized())
 
 
 def _fully_sharded_class() -> tuple[type, ...]:

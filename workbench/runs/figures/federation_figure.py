@@ -59,8 +59,8 @@ def plot_federation(run: Run) -> Figure:
     label(traffic, "Traffic", "MB in all")
     traffic.legend(fontsize=8)
     seconds.plot(rounds["round"], rounds["seconds"], color=LINE_COLOR, label="on this machine")
-    if options.speed_spread > 1 and "simulated_seconds" in rounds:
-        slow = rounds["simulated_seconds"]
+    slow = rounds.get("simulated_seconds")
+    if slow is not None and slow.notna().any():
         seconds.plot(rounds["round"], slow, "--", color=LINE_COLOR, label="on devices (simulated)")
         seconds.legend(fontsize=8)
     from_zero(seconds)

@@ -9,9 +9,9 @@ import anywidget
 import numpy as np
 import traitlets
 
+from workbench.chart_series.federation import FederationSeries
 from workbench.run_folder.events import Event
 from workbench.runs import Run
-from workbench.series.federation import FederationSeries
 from workbench.widgets.bundle import bundle
 
 MOST_CLIENTS = 200
@@ -35,7 +35,7 @@ class FederationView(anywidget.AnyWidget):
     delta = traitlets.Float(0.0).tag(sync=True)
     """Delta of epsilon; 0 without differential privacy."""
     rounds = traitlets.Bytes().tag(sync=True)
-    """(9, rounds) float32, see `FederationSeries.rounds`."""
+    """(10, rounds) float32, see `FederationSeries.rounds`."""
     lines = traitlets.List(traitlets.Unicode()).tag(sync=True)
     """Names of the clients' lines."""
     line_values = traitlets.Bytes().tag(sync=True)

@@ -59,11 +59,6 @@ export function panelContents(run: Federated): PanelContent[] {
   };
   const count = (values: Float64Array) => (index: number) => formatWhole(values[index] ?? 0);
   const bytes = (values: Float64Array) => (index: number) => formatBytes(values[index] ?? 0);
-  const line = (name: string, values: ArrayLike<number>, style: EngineStyle, textAt: LineGroup["textAt"]) => ({
-    name,
-    lines: [{ y: values, style }],
-    textAt,
-  });
   const megabytes = (values: Float64Array) => values.map((each) => each / 1e6);
   const reached = reachedGroup(run);
   const found: PanelContent[] = [
@@ -77,12 +72,7 @@ export function panelContents(run: Federated): PanelContent[] {
         line("received", megabytes(rounds.receivedBytes), DASHED, bytes(rounds.receivedBytes)),
       ],
     },
-    {
-      ...overRounds,
-      title: "Time of a round",
-      unit: "s",
-      groups: [line("", rounds.seconds, STRONG, (index) => secondsText(rounds.seconds[index]))],
-    },
+    { ...overRounds, title: "Time of a round", unit: "s", groups: timeGroups(rounds) },
     {
       ...overRounds,
       title: "Clients of a round",
@@ -95,6 +85,21 @@ export function panelContents(run: Federated): PanelContent[] {
   ];
   if (delta > 0) found.push(privacyPanel(run, reached));
   return found;
+}
+
+function line(name: string, values: ArrayLike<number>, style: EngineStyle, textAt: LineGroup["textAt"]): LineGroup {
+  return { name, lines: [{ y: values, style }], textAt };
+}
+
+/** Of a simulation also the time that its devices would have taken. */
+function timeGroups({ seconds, simulatedSeconds }: Rounds): LineGroup[] {
+  const group = (name: string, values: Float64Array, style: EngineStyle) =>
+    line(name, values, style, (index) => secondsText(values[index]));
+  if (!simulatedSeconds.some(Number.isFinite)) return [group("", seconds, STRONG)];
+  return [
+    group("on this machine", seconds, STRONG),
+    group("on devices (simulated)", simulatedSeconds, DASHED),
+  ];
 }
 
 function reachedGroup({ rounds, names, lines, measure }: Federated) {

@@ -30,7 +30,12 @@ const cell = (text: string) => element("td", {}, text);
 export function fillRounds(table: HTMLTableElement, { rounds, lines, measure, delta }: Federated): void {
   const title = measure === "accuracy" ? "Accuracy" : "Loss";
   const reached = measure === "accuracy" ? [title, "Test loss"] : ["Test loss"];
-  const names = ["Round", ...reached, "Each client", "Trained", "Left out", "Sent", "Received", "Time"];
+  const simulated = rounds.simulatedSeconds.some(Number.isFinite);
+  const names = [
+    ...["Round", ...reached, "Each client", "Trained", "Left out", "Sent", "Received", "Time"],
+    ...(simulated ? ["On devices (simulated)"] : []),
+    ...(delta > 0 ? ["Epsilon"] : []),
+  ];
   const body = element("tbody");
   rounds.round.forEach((round, at) => {
     const known = lines.map((values) => values[at] as number).filter(Number.isFinite);
@@ -46,11 +51,12 @@ export function fillRounds(table: HTMLTableElement, { rounds, lines, measure, de
       formatBytes(rounds.sentBytes[at] as number),
       formatBytes(rounds.receivedBytes[at] as number),
       secondsText(rounds.seconds[at]),
+      ...(simulated ? [secondsText(rounds.simulatedSeconds[at])] : []),
       ...(delta > 0 ? [formatSignificant(rounds.epsilon[at] as number)] : []),
     ];
     body.append(row(formatWhole(round), ...cells.map(cell)));
   });
-  table.replaceChildren(head(...[...names, ...(delta > 0 ? ["Epsilon"] : [])].map(column)), body);
+  table.replaceChildren(head(...names.map(column)), body);
 }
 
 export interface ClientTable {

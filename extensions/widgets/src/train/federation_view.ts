@@ -21,7 +21,7 @@ interface Traits {
   total_rounds: number;
   /** That epsilon is for; 0 without differential privacy. */
   delta: number;
-  /** (9, rounds) float32, see rounds.ts. */
+  /** (10, rounds) float32, see rounds.ts. */
   rounds: DataView;
   /** Names of the clients' lines. */
   lines: string[];

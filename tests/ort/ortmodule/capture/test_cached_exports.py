@@ -20,7 +20,7 @@ from workbench.ort.ortmodule.capture.cached_exports import CachedExports, Obtain
 from workbench.ort.ortmodule.capture.call_to_export import CallToExport
 from workbench.ort.ortmodule.capture.graph_record import GRAPH, RECORD
 from workbench.ort.ortmodule.capture.layout import Layout
-from workbench.ort.ortmodule.capture.structure import flatten
+from workbench.ort.ortmodule.capture.nested_values.structure import flatten
 
 
 class Scaled(nn.Module):

@@ -20,7 +20,7 @@ from workbench.export_cache.known_process import KnownProcess
 from workbench.ort.ortmodule.capture.call_to_export import CallToExport
 from workbench.ort.ortmodule.capture.export import ForwardGraph, export_forward, input_names
 from workbench.ort.ortmodule.capture.graph_record import read_graph, write_graph
-from workbench.ort.ortmodule.capture.structure_record import NoRecordError
+from workbench.ort.ortmodule.capture.nested_values.structure_record import NoRecordError
 
 
 class ObtainedGraph(NamedTuple):

@@ -14,9 +14,9 @@ from torch import nn
 
 from workbench.ort.ortmodule.capture.attributes import BOOKKEEPING
 from workbench.ort.ortmodule.capture.layout import Layout
+from workbench.ort.ortmodule.capture.nested_values.structure import Structure
+from workbench.ort.ortmodule.capture.nested_values.structure_record import structure_record
 from workbench.ort.ortmodule.capture.sizes import Axes
-from workbench.ort.ortmodule.capture.structure import Structure
-from workbench.ort.ortmodule.capture.structure_record import structure_record
 
 _PLAIN = (bool, int, float, complex, str, bytes, torch.dtype, torch.device, type(None))
 """Types whose values are described; another one is described by its class."""

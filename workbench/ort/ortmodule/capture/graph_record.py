@@ -16,13 +16,13 @@ import torch
 
 from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph, size_ranges
 from workbench.ort.ortmodule.capture.layout import Layout
-from workbench.ort.ortmodule.capture.structure_record import (
+from workbench.ort.ortmodule.capture.nested_values.structure_record import (
     DamagedRecordError,
     NoRecordError,
     structure_of,
     structure_record,
 )
-from workbench.ort.ortmodule.capture.structure_tensors import count_tensors
+from workbench.ort.ortmodule.capture.nested_values.structure_tensors import count_tensors
 
 if TYPE_CHECKING:
     import onnx
