@@ -1,7 +1,7 @@
 """PyTorch's kernels over ONNX Runtime's for each operator that ORTModule lets them run, in turn.
 
 One node (two, where they belong together) in a session of its own, on as many threads each. The
-medians are the numbers in `workbench/ort/ortmodule/aten/choices.py`.
+medians are the numbers in `workbench/ort/ortmodule/aten/operators/choices.py`.
 """
 
 from __future__ import annotations

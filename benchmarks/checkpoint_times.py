@@ -19,7 +19,7 @@ import numpy as np
 import workbench as wb
 from workbench.data.target_specs import target_specs
 from workbench.engines.base import EngineSetup
-from workbench.engines.ondevice import OnDeviceEngine
+from workbench.engines.ondevice.engine import OnDeviceEngine
 from workbench.run_folder.checkpoint import read_progress, write_checkpoint
 from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.training_progress import TrainingProgress

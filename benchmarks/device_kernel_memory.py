@@ -17,7 +17,7 @@ import workbench as wb
 from benchmarks.device_kernel_steps import prepared
 from workbench.child_process.resident_set import recorded_peak_bytes
 from workbench.engines.base import EngineSetup
-from workbench.engines.ondevice import OnDeviceEngine
+from workbench.engines.ondevice.engine import OnDeviceEngine
 from workbench.load import load_dataset
 from workbench.settings.config import make_config
 

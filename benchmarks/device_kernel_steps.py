@@ -16,7 +16,7 @@ import workbench as wb
 from benchmarks.model_subjects import Subject, load
 from workbench.data import Dataset
 from workbench.engines.base import EngineSetup
-from workbench.engines.ondevice import OnDeviceEngine
+from workbench.engines.ondevice.engine import OnDeviceEngine
 from workbench.losses.loss import losses_from_json
 from workbench.settings.config import make_config
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-from workbench.controller.graph_reader import GraphReader
-from workbench.graph_view.opened import opened_at_first
+from workbench.controller.background.graph_reader import GraphReader
+from workbench.graph_view.initially_open import initially_open_groups
 from workbench.widgets.bundle import bundle
 from workbench.widgets.graph.graph_messages import answers
 
@@ -86,7 +86,7 @@ def graph_page(
         **{"status": "ready", "message": "", "name": reader.given.name},
         "graphs": list(reader.given.keys),
         "shown": [each.key for each in shown],
-        "opened": {each.key: opened_at_first(each) if opened else [] for each in shown},
+        "opened": {each.key: initially_open_groups(each) if opened else [] for each in shown},
         **{"selected_graph": "", "selected_node": -1, "query": "", "paint_by": ""},
         "painted_note": "",
     }

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 import workbench as wb
-from workbench.artifacts.forward import first_output_only, forward_graphs
-from workbench.artifacts.parameters import choose_parameters
+from workbench.artifacts.generation.forward_graphs import first_output_only, forward_graphs
+from workbench.artifacts.generation.parameters import choose_parameters
 from workbench.models import Model
 from workbench.trainable import make_trainable
 from workbench.worker.memory import peak_rss_bytes

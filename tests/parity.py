@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from workbench.data.target_specs import target_specs
-from workbench.engines.on_torch.torch_losses import TotalLoss, all_outputs
+from workbench.engines.torch_base.torch_losses import TotalLoss, all_outputs
 from workbench.export.export import export_onnx
 from workbench.losses.loss import as_losses
 from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs

@@ -15,7 +15,7 @@ for name in (
     *("ipykernel.kernelapp", "onnx", "onnxscript", "pandas", "torch._dynamo"),
     *("torch._inductor.fx_passes.post_grad", "torch.export._trace"),
     "torch.onnx._internal.exporter._core",
-    *("workbench.artifacts.build", "workbench.export.effects.refused_effects"),
+    *("workbench.artifacts.generation.build", "workbench.export.effects.refused_effects"),
     *("workbench.export.torch_exporter", "workbench.export.translations.translations"),
     *("workbench.cli", "workbench.verification.finite_differences", "workbench.widgets"),
 ):

@@ -84,7 +84,7 @@ LAYERS = {
     "ranks": Row(),
     "flower": Row(),
     "quantization": Row(),
-    "series": Row(native=False, client=True),
+    "chart_series": Row(native=False, client=True),
     "figures": Row(client=True),
     "runs": Row(client=True),
     "federated": Row(client=True),
@@ -319,7 +319,7 @@ def test_no_package_has_a_cycle_of_imports() -> None:
         ),
         (
             {
-                "cli/app.py": "from workbench.cli import records",
+                "cli/app.py": "from workbench.cli import options",
                 "cli/__init__.py": "from .app import b",
             },
             0,
@@ -450,7 +450,7 @@ def test_only_widgets_import_the_packages_of_widgets() -> None:
 
 STARTS = {
     *("train", "compare", "launch", "load_model", "load_dataset", "resume", "federate", "tune"),
-    *("verify", "profile", "personalise", "generate_artifacts", "prepare", "given_graphs"),
+    *("verify", "profile", "personalise", "generate_artifacts", "prepare", "graphs_of_source"),
 }
 """Functions that load something or start a job."""
 
@@ -476,7 +476,7 @@ def test_the_ondevice_engine_never_imports_torch() -> None:
         for found in imports()
         if found.is_of("torch")
         and (
-            {"ondevice", "on_device", "worker"} & set(found.file.with_suffix("").parts)
+            {"ondevice", "kernel_library", "worker"} & set(found.file.with_suffix("").parts)
             or "ondevice" in found.file.stem
         )
     ]

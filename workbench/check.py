@@ -10,9 +10,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
-from workbench.artifacts.adapted import adapted_forward
-from workbench.artifacts.forward import first_output_only, forward_graphs
-from workbench.artifacts.parameters import choose_parameters
+from workbench.artifacts.generation.forward_graphs import first_output_only, forward_graphs
+from workbench.artifacts.generation.lora_graphs import adapted_forward
+from workbench.artifacts.generation.parameters import choose_parameters
 from workbench.errors import ModelError
 from workbench.export.export import EXPORTERS
 from workbench.files.temporary_folder import temporary_folder

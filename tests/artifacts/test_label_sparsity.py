@@ -13,8 +13,8 @@ from torch import nn
 
 import workbench as wb
 from workbench.artifacts import Artifacts
-from workbench.artifacts.provenance import read_provenance
-from workbench.engines.on_device.artifact_fit import refuse_other_settings
+from workbench.artifacts.generation.provenance import read_provenance
+from workbench.engines.ondevice.artifact_fit import refuse_other_settings
 from workbench.errors import EngineError
 from workbench.losses.loss import losses_from_json
 from workbench.settings.config import make_config

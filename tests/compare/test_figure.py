@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from tests.compare.test_recorded import PLAN, recorded
+from tests.compare.test_known_records import PLAN, recorded
 from tests.runs.written import steps, write_run
 from workbench.compare import MARK, Comparison
 from workbench.compare.lockstep import LockstepPlan

@@ -18,15 +18,15 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from tests.coverage.case import Variant
 from workbench import ORTModule
-from workbench.engines.on_torch.randomness import disable_randomness
+from workbench.engines.torch_base.disabled_randomness import disable_randomness
 from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
 from workbench.ort.ondevice.checkpoint import write_checkpoint
 from workbench.ort.ondevice.ondevice import TrainingSession
 from workbench.ort.ondevice.optimizers import make_optimizer_model
 from workbench.ort.ortmodule import build_graph
 from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph, export_forward
+from workbench.ort.ortmodule.capture.nested_values.structure import flatten
 from workbench.ort.ortmodule.capture.sizes import Axes
-from workbench.ort.ortmodule.capture.structure import flatten
 from workbench.trainable import make_trainable, without_randomness
 from workbench.trainable.make import leading_to_outputs
 

@@ -136,7 +136,7 @@ def test_its_losses_are_those_of_the_torch_engines(
 ) -> None:
     import torch
 
-    from workbench.engines.on_torch.torch_losses import loss_function
+    from workbench.engines.torch_base.torch_losses import loss_function
 
     random = np.random.default_rng(0)
     output = (random.standard_normal(output_shape) * 50).astype(np.float32)

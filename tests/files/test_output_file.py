@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from workbench.artifacts.generate import check_output_directory
-from workbench.cli.plot import check_plot, save_figure
+from workbench.cli.printing.figure_file import check_plot, save_figure
 from workbench.errors import ArtifactsError, ModelError, WorkbenchError
 from workbench.files.output_file import replacing_file
 from workbench.load import load_model

@@ -24,7 +24,7 @@ from flwr.supercore.run import Run
 from flwr.supercore.task_identity import TaskIdentity
 
 import workbench as wb
-from workbench.engines.ondevice import OnDeviceEngine
+from workbench.engines.ondevice.engine import OnDeviceEngine
 from workbench.flower.client.client_messages import array_record, arrays_of
 from workbench.flower.client.simulated_app import packed, unpacked
 

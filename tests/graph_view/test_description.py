@@ -14,16 +14,16 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from workbench.errors import ModelError
-from workbench.graph_view import GraphFile, given_graphs
+from workbench.graph_view import GraphFile, graphs_of_source
 from workbench.graph_view.description import GraphDescription
+from workbench.graph_view.formats.binary import to_bytes
+from workbench.graph_view.formats.layered_layout import Size, layered
+from workbench.graph_view.formats.model_explorer import write_model_explorer
+from workbench.graph_view.formats.svg import svg_text, write_svg
 from workbench.graph_view.grouping import MOST_CHILDREN, PART_SIZE, grouped
-from workbench.graph_view.layered import Size, layered
-from workbench.graph_view.model_explorer import write_model_explorer
-from workbench.graph_view.opened import MOST_SHOWN, opened_at_first
+from workbench.graph_view.initially_open import MOST_SHOWN, initially_open_groups
 from workbench.graph_view.scopes import BY_NAME, NO_SCOPES
-from workbench.graph_view.svg import svg_text, write_svg
 from workbench.graph_view.tensor_summary import BINS, summarize
-from workbench.graph_view.wire import to_bytes
 
 WEIGHT = np.arange(6, dtype=np.float32).reshape(2, 3) - 1
 
@@ -105,14 +105,14 @@ def test_a_long_list_of_nodes_is_divided_into_parts() -> None:
 
 def test_few_things_are_shown_at_first() -> None:
     model = two_layers(names=("m", "r", "n"), layers=("a.b", "a.b", "c"))
-    assert opened_at_first(described(model)) == ["a.b"]
+    assert initially_open_groups(described(model)) == ["a.b"]
     nodes = [helper.make_node("Relu", [f"v{i}"], [f"v{i + 1}"], f"n{i}") for i in range(60)]
     for index, node in enumerate(nodes):
         node.metadata_props.add(key="layer", value=f"block{index // 30}")
     ends = [helper.make_tensor_value_info(f"v{i}", TensorProto.FLOAT, [1]) for i in (0, 60)]
     graph = helper.make_graph(nodes, "chain", ends[:1], ends[1:])
     shown = described(helper.make_model(graph))
-    opened = opened_at_first(shown)
+    opened = initially_open_groups(shown)
     assert opened == ["block0"]  # 30 nodes, block1, and both ends
     assert 30 + 3 <= MOST_SHOWN < 60
 
@@ -248,7 +248,7 @@ def test_layers_stand_below_each_other() -> None:
 def test_bad_files_get_a_sentence(tmp_path: Path, content: bytes, sentence: str) -> None:
     path = tmp_path / "bad.onnx"
     path.write_bytes(content)
-    given = given_graphs(path)
+    given = graphs_of_source(path)
     with pytest.raises(ModelError, match=sentence):
         given.read("forward", print)
 
@@ -256,8 +256,8 @@ def test_bad_files_get_a_sentence(tmp_path: Path, content: bytes, sentence: str)
 @pytest.mark.fault
 def test_what_has_no_graph_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="not of a int"):
-        given_graphs(3)  # type: ignore[arg-type]
-    missing = given_graphs(tmp_path / "missing.onnx")
+        graphs_of_source(3)  # type: ignore[arg-type]
+    missing = graphs_of_source(tmp_path / "missing.onnx")
     with pytest.raises(ModelError, match="does not exist"):
         missing.read("forward", print)
 

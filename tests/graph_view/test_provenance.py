@@ -13,11 +13,11 @@ import pytest
 
 import workbench as wb
 from workbench.artifacts import Artifacts
+from workbench.artifacts.generation.provenance import OWN_GRADIENT, Provenance, read_provenance
 from workbench.artifacts.manifest_record import PROVENANCE
-from workbench.artifacts.provenance import OWN_GRADIENT, Provenance, read_provenance
 from workbench.errors import ArtifactsError, ConfigError, ModelError
-from workbench.graph_view import given_graphs
-from workbench.graph_view.painted import painted
+from workbench.graph_view import graphs_of_source
+from workbench.graph_view.node_costs import node_costs
 from workbench.profiling.engine_profile import EngineProfile
 from workbench.profiling.result import Profile
 from workbench.run_folder.operator_timing import OperatorTime
@@ -104,7 +104,7 @@ def test_every_gradient_node_knows_what_it_differentiates(artifacts: Artifacts) 
 
 
 def test_the_training_graph_is_shown_by_passes_and_layers(artifacts: Artifacts) -> None:
-    given = given_graphs(artifacts)
+    given = graphs_of_source(artifacts)
     assert given.keys == ("forward", "training", "eval", "optimizer")
     shown = given.read("training", print).description
     assert {"forward", "backward", "updates"} <= set(shown.group_paths())
@@ -116,7 +116,7 @@ def test_the_training_graph_is_shown_by_passes_and_layers(artifacts: Artifacts) 
 
 
 def test_time_is_painted_by_recorded_names_and_the_rest_is_said(artifacts: Artifacts) -> None:
-    shown = given_graphs(artifacts).read("training", print).description
+    shown = graphs_of_source(artifacts).read("training", print).description
     gemm = next(node.name for node in shown.nodes if node.op == "Gemm")
     times = (
         OperatorTime("forward", "Gemm", gemm, "CPUExecutionProvider", 1, 30.0),
@@ -125,7 +125,7 @@ def test_time_is_painted_by_recorded_names_and_the_rest_is_said(artifacts: Artif
     )
     engine = EngineProfile("ondevice", 1.0, 1.0, times)
     profile = Profile("net", 1, 4, 1, "here", (engine,))
-    found = painted(shown, profile)
+    found = node_costs(shown, profile)
     assert [us for us in found.times_us if us is not None] == [30.0]
     assert found.times_us[shown.find(gemm) or 0] == 30.0
     assert "75% of the operators' 0.04 ms" in found.sentence
@@ -135,11 +135,11 @@ def test_time_is_painted_by_recorded_names_and_the_rest_is_said(artifacts: Artif
 
 @pytest.mark.fault
 def test_a_profile_without_node_names_cannot_be_painted(artifacts: Artifacts) -> None:
-    shown = given_graphs(artifacts).read("training", print).description
+    shown = graphs_of_source(artifacts).read("training", print).description
     times = (OperatorTime("forward", "aten::linear", "", "PyTorch", 1, 30.0),)
     profile = Profile("net", 1, 4, 1, "here", (EngineProfile("pytorch", 1.0, 1.0, times),))
     with pytest.raises(ConfigError, match="names no nodes"):
-        painted(shown, profile)
+        node_costs(shown, profile)
 
 
 @pytest.mark.fault
@@ -152,7 +152,7 @@ def test_artifacts_without_a_record_are_shown_and_it_is_said(
     manifest = json.loads((old / "manifest.json").read_text())
     del manifest["files"][PROVENANCE], manifest["files"]["forward_model.onnx"]
     (old / "manifest.json").write_text(json.dumps(manifest))
-    shown = given_graphs(old).read("training", print).description
+    shown = graphs_of_source(old).read("training", print).description
     assert "Generate the artifacts again" in shown.notices[0]
     assert {node.made_by for node in shown.nodes} == {"export"}
 
@@ -183,15 +183,15 @@ def test_a_record_of_another_graph_is_refused(artifacts: Artifacts, tmp_path: Pa
     content = json.loads((other / PROVENANCE).read_text())
     content["training"].pop()
     (other / PROVENANCE).write_text(json.dumps(content))
-    given = given_graphs(artifacts._replace(directory=other))
+    given = graphs_of_source(artifacts._replace(directory=other))
     with pytest.raises(ModelError, match="are recorded"):
         given.read("training", print)
 
 
 def test_reading_graphs_loads_neither_torch_nor_onnxruntime(artifacts: Artifacts) -> None:
     program = (
-        "import sys; from workbench.graph_view import given_graphs\n"
-        f"given = given_graphs({str(artifacts.directory)!r})\n"
+        "import sys; from workbench.graph_view import graphs_of_source\n"
+        f"given = graphs_of_source({str(artifacts.directory)!r})\n"
         "for key in given.keys: given.read(key, print)\n"
         "assert not {'torch', 'onnxruntime'} & set(sys.modules)"
     )

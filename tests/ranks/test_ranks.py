@@ -263,7 +263,7 @@ def test_a_run_is_interrupted_when_what_started_it_dies() -> None:
 
 
 @pytest.mark.fault
-@pytest.mark.sweep  # tests/engines/on_torch/test_rows_apart.py
+@pytest.mark.sweep  # tests/engines/torch_base/test_independent_rows.py
 def test_a_loss_that_is_no_mean_over_rows_is_refused() -> None:
     with pytest.raises(RunError, match=r"loss sum_of_rows is .* Let it return the mean over rows"):
         wb.train("digits-mlp", loss=sum_of_rows, **SETTINGS, processes=2).wait()

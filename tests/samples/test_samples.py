@@ -16,7 +16,7 @@ from sample_models.text_bert import IGNORED, MASK
 from sample_models.text_gpt import CHARACTERS, CONTEXT, decode, encode
 from tests.fork_server import forked
 from workbench.data import check_fit
-from workbench.engines.on_torch.torch_losses import all_outputs, loss_function
+from workbench.engines.torch_base.torch_losses import all_outputs, loss_function
 from workbench.load import load_dataset, load_model
 from workbench.settings.config import make_config
 

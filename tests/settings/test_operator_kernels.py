@@ -17,7 +17,7 @@ from workbench.settings.operator_kernels import (
     of_device_graph,
     usual_libraries,
 )
-from workbench.tune.families.shares import OPERATORS
+from workbench.tune.families.time_shares import OPERATORS
 
 
 def test_choices_are_read_in_any_order_and_kept_in_one() -> None:

@@ -12,8 +12,8 @@ from torch import nn
 from tests.forked import outcomes_of
 from tests.trainable import buffer_cases
 from tests.trainable.buffer_cases import CHOSEN, ENGINES, MovingAverage
-from workbench.artifacts.counters import take_out_counters
-from workbench.artifacts.forward import first_output_only
+from workbench.artifacts.generation.forward_graphs import first_output_only
+from workbench.artifacts.generation.step_counters import remove_step_counters
 from workbench.errors import ModelError, UntrainableError
 from workbench.export.export import export_onnx
 from workbench.trainable import make_trainable
@@ -94,7 +94,7 @@ class Counts(nn.Module):
 
 def test_a_buffer_of_integers_that_is_read_is_refused_on_device() -> None:
     with pytest.raises(UntrainableError, match=r"buffer 'steps' of int64.*Make it a float32"):
-        take_out_counters(first_output_only(exported(Counts())))
+        remove_step_counters(first_output_only(exported(Counts())))
 
 
 def test_a_buffer_of_other_numbers_is_refused() -> None:

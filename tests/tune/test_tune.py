@@ -13,11 +13,11 @@ from workbench.errors import ConfigError, EngineError
 from workbench.machine.load import Load
 from workbench.runs import prepare
 from workbench.settings.config import make_config
-from workbench.tune import Tuning, lock_step, tune
+from workbench.tune import Tuning, timed_processes, tune
 from workbench.tune.result import as_entry
-from workbench.tuning_results import kept
-from workbench.tuning_results.kept import this_environment
+from workbench.tuning_results import storage
 from workbench.tuning_results.record import TuningRecord, read_tuning
+from workbench.tuning_results.storage import this_environment
 
 CONFIG = make_config({"engine": "ondevice", "threads": 1})
 
@@ -58,13 +58,13 @@ def test_what_is_measured_is_kept_and_saved(
 ) -> None:
     """One engine on one thread: two variants, in processes as those of a run, then families."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(extension_cache))
-    monkeypatch.setattr(kept, "kept_folder", lambda: tmp_path / "tuning")
-    monkeypatch.setattr(lock_step, "BUDGET_S", 0.0)
+    monkeypatch.setattr(storage, "storage_folder", lambda: tmp_path / "tuning")
+    monkeypatch.setattr(timed_processes, "BUDGET_S", 0.0)
     said: list[str] = []
     found = tune("digits-mlp", digits, "ondevice", threads=1, report=said.append)
     [entry] = found.entries
     assert [each.variant for each in entry.measured] == ["default", "onnxruntime"]
-    assert entry.rounds == lock_step.FEWEST_ROUNDS
+    assert entry.rounds == timed_processes.FEWEST_ROUNDS
     assert entry.measured[0].ratio == 1
     assert "ondevice, variant 2 of 2: warming up" in said
     assert f"ondevice: round {entry.rounds} of {entry.rounds}" in said
@@ -107,7 +107,7 @@ def test_a_variant_that_fails_says_why(
 ) -> None:
     monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
     ends = [sys.executable, "-c", "import sys; sys.exit('out of luck')"]
-    monkeypatch.setattr(lock_step, "command", lambda _: ends)
+    monkeypatch.setattr(timed_processes, "command", lambda _: ends)
     words = "times default of ondevice failed with exit status 1(.|\n)*out of luck"
     with pytest.raises(EngineError, match=words):
         tune("digits-mlp", digits, "ondevice", threads=1)

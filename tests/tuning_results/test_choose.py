@@ -18,9 +18,9 @@ from workbench.models import Model
 from workbench.runs import prepare
 from workbench.settings.config import TrainingConfig, read_config
 from workbench.settings.kernel_variants import VARIANTS, TunedKernels, variants_of
-from workbench.tuning_results.kept import keep, kept_path, write_tuning
 from workbench.tuning_results.record import Entry, Family, Measured, Refined, read_tuning
 from workbench.tuning_results.shapes import shape_class
+from workbench.tuning_results.storage import storage_path, store, write_tuning
 
 MODEL = "digits-mlp"
 
@@ -61,7 +61,7 @@ def entry_of(model: Model, digits: Dataset, engine: str, chosen: str, **settings
 
 
 def test_a_kept_choice_is_used_and_recorded(model: Model, digits: Dataset) -> None:
-    keep(entry_of(model, digits, "ortmodule", "no_linear"))
+    store(entry_of(model, digits, "ortmodule", "no_linear"))
     config = config_of(model, digits, engine="ortmodule")
     assert config.ortmodule.pytorch_kernels == "no_linear"
     reason = VARIANTS["ortmodule"]["no_linear"].description + ": 0.70 of the default's time"
@@ -87,7 +87,7 @@ def with_family(entry: Entry, family: str, library: str) -> Entry:
 def test_families_of_operators_come_on_top_of_the_variant(
     model: Model, digits: Dataset, chosen: str
 ) -> None:
-    keep(with_family(entry_of(model, digits, "ondevice", chosen), "relu", "onnxruntime"))
+    store(with_family(entry_of(model, digits, "ondevice", chosen), "relu", "onnxruntime"))
     config = config_of(model, digits)
     assert config.operator_kernels == ("relu=onnxruntime",)
     assert config.device_kernels == (chosen == "default")
@@ -98,7 +98,7 @@ def test_families_of_operators_come_on_top_of_the_variant(
     )
     assert "relu by ONNX Runtime" in tuning_finding().detail
     assert read_config(json.loads(json.dumps(config.model_dump(mode="json")))) == config
-    keep(with_family(entry_of(model, digits, "ortmodule", "no_linear"), "relu", "standard"))
+    store(with_family(entry_of(model, digits, "ortmodule", "no_linear"), "relu", "standard"))
     config = config_of(model, digits, engine="ortmodule")
     assert config.ortmodule.operator_kernels == ("relu=standard",)
     assert config.ortmodule.pytorch_kernels == "no_linear"
@@ -106,7 +106,7 @@ def test_families_of_operators_come_on_top_of_the_variant(
 
 
 def test_the_default_may_be_the_choice(model: Model, digits: Dataset) -> None:
-    keep(entry_of(model, digits, "ondevice", "default"))
+    store(entry_of(model, digits, "ondevice", "default"))
     config = config_of(model, digits)
     assert config.device_kernels
     state = tuning_state(config)
@@ -121,7 +121,7 @@ def test_nothing_kept_changes_nothing(model: Model, digits: Dataset) -> None:
 
 
 def test_off_uses_nothing(model: Model, digits: Dataset) -> None:
-    keep(entry_of(model, digits, "ondevice", "onnxruntime"))
+    store(entry_of(model, digits, "ondevice", "onnxruntime"))
     assert not config_of(model, digits).device_kernels
     off = config_of(model, digits, tuning="off")
     assert off.device_kernels
@@ -142,7 +142,7 @@ def test_a_setting_of_the_users_own_stays(
     model: Model, digits: Dataset, engine: str, settings: dict[str, Any]
 ) -> None:
     chosen = "onnxruntime" if engine == "ondevice" else "no_linear"
-    keep(entry_of(model, digits, engine, chosen))
+    store(entry_of(model, digits, engine, chosen))
     config = config_of(model, digits, engine=engine, **settings)
     assert tuning_state(config).state == "off"
     assert tuning_state(config).reason.endswith("was given.")
@@ -152,7 +152,7 @@ def test_a_setting_of_the_users_own_stays(
 
 
 def test_other_shapes_are_not_meant(model: Model, digits: Dataset) -> None:
-    keep(entry_of(model, digits, "ondevice", "onnxruntime", batch_size=32))
+    store(entry_of(model, digits, "ondevice", "onnxruntime", batch_size=32))
     assert not config_of(model, digits, batch_size=63).device_kernels
     assert config_of(model, digits, batch_size=64).device_kernels
     assert config_of(load_model("digits-cnn"), digits, batch_size=32).device_kernels
@@ -209,7 +209,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
 @pytest.fixture
 def path(model: Model, digits: Dataset, folder: Path) -> Path:
     """A kept file, which is also named below."""
-    kept = keep(entry_of(model, digits, "ondevice", "onnxruntime"))
+    kept = store(entry_of(model, digits, "ondevice", "onnxruntime"))
     assert kept is not None
     assert kept.parent == folder
     return kept
@@ -271,7 +271,7 @@ def test_half_a_file_is_not_used(path: Path, model: Model, digits: Dataset) -> N
 @pytest.mark.fault
 def test_a_file_under_a_wrong_name_is_not_used(path: Path, model: Model, digits: Dataset) -> None:
     other = config_of(model, digits, batch_size=999, tuning="off")
-    elsewhere = kept_path("ondevice", shape_class(model, other), 1)
+    elsewhere = storage_path("ondevice", shape_class(model, other), 1)
     assert elsewhere is not None
     path.rename(elsewhere)
     found = config_of(model, digits, batch_size=999)

@@ -16,13 +16,13 @@ from workbench.settings.config import TrainingConfig
 from workbench.settings.kernel_variants import TunedKernels
 from workbench.tuning_results import choose
 from workbench.tuning_results.choose import with_faster_products
-from workbench.tuning_results.kept import this_environment
 from workbench.tuning_results.product_times import (
     ProductTimes,
     keep_product_times,
     kept_product_times,
     product_times_path,
 )
+from workbench.tuning_results.storage import this_environment
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,8 @@ import pytest
 from tests.controller.recording_view import until
 from tests.runs.recorded import model as recorded_model
 from workbench.compare import COLUMNS, Verdict
-from workbench.controller import Setup, predictor
+from workbench.controller import Setup
+from workbench.controller.background import footprint_predictor
 from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.model.inspection import LayerRow
 from workbench.controller.setup import COMPARISON_STEPS
@@ -156,7 +157,7 @@ def test_profiling_has_a_button_where_the_graphs_are(monkeypatch: pytest.MonkeyP
         report("tracing")
         return "found" if len(asked) == 1 else 1 / 0
 
-    monkeypatch.setattr(predictor, "profile", profile)
+    monkeypatch.setattr(footprint_predictor, "profile", profile)
     step = ArtifactBuilder("digits-mlp")
     monkeypatch.setattr(step.graph, "paint", painted.append)
     try:

@@ -13,7 +13,7 @@ import torch
 import workbench as wb
 from workbench.data import Batch, Split
 from workbench.engines.base import Engine, Evaluation
-from workbench.engines.on_torch.torch_losses import TotalLoss
+from workbench.engines.torch_base.torch_losses import TotalLoss
 from workbench.errors import EngineError
 from workbench.losses.loss import as_losses
 from workbench.settings.config import make_config

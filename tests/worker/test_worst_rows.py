@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from workbench.engines.on_torch.torch_losses import TotalLoss
+from workbench.engines.torch_base.torch_losses import TotalLoss
 from workbench.losses.loss import Loss, as_losses
 from workbench.run_folder.worst_predictions import MOST_ROWS, MOST_VALUES
 from workbench.worker.row_losses import row_losses

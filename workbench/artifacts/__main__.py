@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from workbench.artifacts.build import build
+from workbench.artifacts.generation.build import build
 from workbench.artifacts.request import ArtifactsRequest
 from workbench.child_process.child import serve
 from workbench.export_cache.code_used import CodeRecorder, CodeUsed

@@ -30,7 +30,7 @@ from workbench.settings.operator_kernels import of_device_graph
 from workbench.settings.requires_grad import trainable_names
 
 if TYPE_CHECKING:
-    from workbench.artifacts.build import ExportedGraphs
+    from workbench.artifacts.generation.build import ExportedGraphs
     from workbench.models import Model
 
 Report = Callable[[str], None]
@@ -221,7 +221,7 @@ class ArtifactsInProcess:
 
         Its parent folder must exist until all artifacts are written.
         """
-        from workbench.artifacts.build import export, write
+        from workbench.artifacts.generation.build import export, write
 
         directory.mkdir()
         request = _request(self._model_path, config, directory, self._targets)

@@ -18,7 +18,7 @@ def main() -> None:
     try:
         # Inside `try`: the imports take a second, during which Ctrl-C is possible too.
         from workbench.cli.app import app
-        from workbench.cli.output import say_error
+        from workbench.cli.printing.output import say_error
         from workbench.errors import WorkbenchError
         from workbench.files.disk import disk_problem
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import typer
 
-from workbench.cli.cache import clean_cache
-from workbench.cli.check import check
-from workbench.cli.extensions import build_extensions
-from workbench.cli.federation import federate
-from workbench.cli.machine import doctor, lab
-from workbench.cli.models import artifacts, models
-from workbench.cli.personalise import personalise
-from workbench.cli.profile import profile
-from workbench.cli.records import delete, export, runs, stop, undelete
-from workbench.cli.training import compare, resume, train
-from workbench.cli.tune import tune
+from workbench.cli.commands.cache import clean_cache
+from workbench.cli.commands.check import check
+from workbench.cli.commands.extensions import build_extensions
+from workbench.cli.commands.federation import federate
+from workbench.cli.commands.machine import doctor, lab
+from workbench.cli.commands.models import artifacts, models
+from workbench.cli.commands.personalise import personalise
+from workbench.cli.commands.profile import profile
+from workbench.cli.commands.records import delete, export, runs, stop, undelete
+from workbench.cli.commands.training import compare, resume, train
+from workbench.cli.commands.tune import tune
 
 app = typer.Typer(
     help="Train with ONNX Runtime and compare it with PyTorch.",

@@ -7,21 +7,21 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.compare import Comparison
+from workbench.controller.background.footprint_predictor import Predictor
+from workbench.controller.background.model_loader import ModelLoader
+from workbench.controller.background.task_runner import TaskRunner
 from workbench.controller.engine_rows import engine_rows
 from workbench.controller.follower import Follower
 from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.jobs.job import ComparisonJob, Job, Training
-from workbench.controller.jobs.offer import Offer, offers
+from workbench.controller.jobs.offered_runs import Offer, offers
 from workbench.controller.jobs.start import Load, start_comparison, start_training
 from workbench.controller.model.namespace import own_names
 from workbench.controller.model.sources import Sources
-from workbench.controller.model_loader import ModelLoader
-from workbench.controller.predictor import Predictor
 from workbench.controller.readiness import CHOOSE, Readiness
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
 from workbench.controller.state import State, failure
-from workbench.controller.task_runner import TaskRunner
 from workbench.controller.view import View, Views
 from workbench.data import Dataset
 from workbench.errors import ModelError

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from workbench.controller.jobs.job import ComparisonJob, Job
-from workbench.controller.jobs.pace import Pace
+from workbench.controller.jobs.remaining_time import Pace
 from workbench.controller.recorded_runs.run_detail import duration_text
 from workbench.controller.state import Level, State
 from workbench.controller.view import View

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
+from workbench.controller.footprint_prediction import ArtifactsWithFootprint
 from workbench.controller.forms.typed_settings import TypedSettings, wrong_settings
 from workbench.controller.jobs.job import ComparisonJob, Job
 from workbench.controller.model.data_preview import DataPreview
-from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.setup import Setup
 from workbench.controller.state import State
 from workbench.controller.view import View

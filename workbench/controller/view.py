@@ -7,11 +7,11 @@ from typing import Any
 
 from workbench.artifacts.footprint import Estimate
 from workbench.controller.engine_rows import EngineRows
+from workbench.controller.footprint_prediction import ArtifactsWithFootprint
 from workbench.controller.jobs.job import Job
-from workbench.controller.jobs.offer import Offer
+from workbench.controller.jobs.offered_runs import Offer
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
-from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.state import State
 from workbench.controller.tasks.task import TaskState
 from workbench.models import Model

@@ -5,8 +5,8 @@ from __future__ import annotations
 from workbench.doctor.diagnosis import Finding, State
 from workbench.extension_build.build_extensions import find_compiler
 from workbench.extensions.native_extension import REBUILD, native_extension
-from workbench.tuning_results.kept import all_kept
 from workbench.tuning_results.product_times import kept_product_times
+from workbench.tuning_results.storage import all_stored
 
 
 def extension_finding(subject: str, name: str) -> Finding:
@@ -28,7 +28,7 @@ def extension_finding(subject: str, name: str) -> Finding:
 def tuning_finding() -> Finding:
     """The saved results of `workbench tune`, and which of them are not used."""
     subject = "Tuned kernels"
-    kept = list(all_kept())
+    kept = list(all_stored())
     said = [
         found.problem if found.entry is None else f"{found.entry.title}: {found.entry.sentence}."
         for found in kept

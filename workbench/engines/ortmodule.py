@@ -10,8 +10,8 @@ from typing_extensions import override
 
 from workbench.data import Batch
 from workbench.engines.base import Availability, EngineSetup, Evaluation
-from workbench.engines.on_torch.tensors import as_tensor
-from workbench.engines.on_torch.torch_engine import TorchEngine, buffers_kept
+from workbench.engines.torch_base.tensors import as_tensor
+from workbench.engines.torch_base.torch_engine import TorchEngine, buffers_kept
 from workbench.engines.training_build import training_build
 from workbench.engines.tuning_state import tuning_state
 from workbench.files.json_file import read_json, write_json

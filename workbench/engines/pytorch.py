@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.engines.on_torch.torch_engine import TorchEngine
+from workbench.engines.torch_base.torch_engine import TorchEngine
 
 
 class PyTorchEngine(TorchEngine):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 from typing_extensions import override
 
 from workbench.engines.base import Availability, EngineSetup
-from workbench.engines.on_torch.randomness import disable_dropout
-from workbench.engines.on_torch.torch_engine import TorchEngine
+from workbench.engines.torch_base.disabled_randomness import disable_dropout
+from workbench.engines.torch_base.torch_engine import TorchEngine
 
 if TYPE_CHECKING:
     from torch import Tensor

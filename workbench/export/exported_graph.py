@@ -12,7 +12,7 @@ import ast
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from workbench.export.buffer_updates import mark_updates
+from workbench.export.buffer_writes import mark_updates
 from workbench.export.user_line import line_of_trace
 from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, MARKS, SIZE_RANGES, mark_statistics
 

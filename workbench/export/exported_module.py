@@ -25,7 +25,7 @@ def exported_module(module: torch.nn.Module, lost: list[str]) -> torch.nn.Module
     """
     import torch
 
-    from workbench.export.effects.held_state import HeldState
+    from workbench.export.effects.state_snapshot import StateSnapshot
     from workbench.export.traced.traced_functions import TracedFunctions
 
     class Exported(torch.nn.Module):
@@ -38,7 +38,7 @@ def exported_module(module: torch.nn.Module, lost: list[str]) -> torch.nn.Module
             taken = {id(value) for value in (*inputs, *self.model.parameters())}
             taken |= {id(value) for value in self.model.buffers()}
             flat = []
-            held = HeldState(self.model) if self.model.training else None
+            held = StateSnapshot(self.model) if self.model.training else None
             with TracedFunctions(training=self.model.training, lost=lost):
                 outputs = self.model(*inputs)
             if held is not None:

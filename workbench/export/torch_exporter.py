@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import ModelError
-from workbench.export.buffer_updates import name_updates, updated_buffers
+from workbench.export.buffer_writes import name_updates, updated_buffers
 from workbench.export.error_chain import error_chain
 from workbench.export.exported_module import Signature
 from workbench.export.translation_table import kept_translation_table

@@ -50,7 +50,7 @@ _TRIALS = {
         *("-W", "ignore", "-c"),
         "import ctypes, sys, torch; ctypes.CDLL(sys.argv[1]).workbench_torch_version",
     ),
-    DEVICE_KERNELS: ("-m", "workbench.ort.ondevice.kernels_check"),
+    DEVICE_KERNELS: ("-m", "workbench.ort.kernel_library.check"),
 }
 """Arguments of Python, before the library's path, that load and try it in a child process."""
 _IN_DOUBT = {

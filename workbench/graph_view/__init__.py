@@ -7,17 +7,17 @@ in a child process (`python -m workbench.graph_view REQUEST.json`).
 from __future__ import annotations
 
 from workbench.graph_view.description import GraphDescription, Group, Node, Value
-from workbench.graph_view.given import GivenGraphs, given_graphs
 from workbench.graph_view.graph_file import GraphFile
+from workbench.graph_view.source_graphs import SourceGraphs, graphs_of_source
 from workbench.graph_view.tensor_summary import TensorSummary
 
 __all__ = [
-    "GivenGraphs",
     "GraphDescription",
     "GraphFile",
     "Group",
     "Node",
+    "SourceGraphs",
     "TensorSummary",
     "Value",
-    "given_graphs",
+    "graphs_of_source",
 ]

@@ -10,7 +10,7 @@ Kind = Literal["operator", "input", "output"]
 Role = Literal["computed", "input", "parameter", "initializer"]
 
 MADE_BY = ("export", "loss", "rewrite", "fusion", "gradient", "update")
-"""See `workbench.artifacts.provenance.NodeProvenance`."""
+"""See `workbench.artifacts.generation.provenance.NodeProvenance`."""
 
 ROOT = 0
 """Position of the group that contains all others."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.artifacts.provenance import NodeProvenance
+from workbench.artifacts.generation.provenance import NodeProvenance
 from workbench.errors import ModelError
 from workbench.graph_view.attributes import attribute_texts
 from workbench.graph_view.description import GraphDescription

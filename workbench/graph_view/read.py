@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from workbench.artifacts.provenance import NodeProvenance
+from workbench.artifacts.generation.provenance import NodeProvenance
 from workbench.errors import ModelError
 from workbench.graph_view.description import GraphDescription, Node, Role, Value
 from workbench.graph_view.grouping import grouped

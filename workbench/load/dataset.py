@@ -133,7 +133,7 @@ def _read(
         path = Path(source)
         return as_name(path.stem), _read_path(path, target, target_dtype, image_size)
     if _is_torch_dataset(source):
-        from workbench.data.torch_rows import read_torch_dataset
+        from workbench.data.readers.torch_rows import read_torch_dataset
 
         return type(source).__name__, read_torch_dataset(source, target_dtype)
     if isinstance(source, Mapping):
@@ -164,16 +164,16 @@ def _read_path(
             f"With a path, target must be the name of the target, not {type(target).__name__}."
         )
     if path_exists(path) and path.is_dir():
-        from workbench.data.image_folder import read_image_folder
+        from workbench.data.readers.image_folder import read_image_folder
 
         return read_image_folder(path, image_size)
     check_file(path, DataError)
     if path.suffix.lower() == ".npz":
-        from workbench.data.npz_file import read_npz
+        from workbench.data.readers.npz_file import read_npz
 
         return read_npz(path, target, target_dtype)
     if path.suffix.lower() == ".csv":
-        from workbench.data.csv_file import read_csv
+        from workbench.data.readers.csv_file import read_csv
 
         return read_csv(path, target, target_dtype)
     raise DataError(f"{display_path(path)} is not a .npz file, a .csv file or a folder of images.")

@@ -16,7 +16,7 @@ from pydantic import (
 )
 from typing_extensions import override
 
-from workbench.display.validation_words import validation_words
+from workbench.display.validation_messages import validation_message
 from workbench.errors import ConfigError, nearest, value_text
 from workbench.user_code.function_path import FUNCTION_PATH, call_problem, import_function
 
@@ -285,4 +285,4 @@ def _is_row(weight: Any) -> bool:
 
 def _sentence(loss: str, problem: Any) -> str:
     name = ".".join(str(part) for part in problem["loc"])
-    return f"loss {loss}: {name}={value_text(problem['input'])}: {validation_words(problem)}."
+    return f"loss {loss}: {name}={value_text(problem['input'])}: {validation_message(problem)}."

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.data.npz_file import read_arrays
+from workbench.data.readers.npz_file import read_arrays
 from workbench.errors import DataError
 from workbench.files.input_file import check_file, display_path
 from workbench.files.output_file import replacing_file

@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
 from workbench.errors import RunFolderError, value_text
-from workbench.files.durable import flush_to_disk
+from workbench.files.flush_to_disk import flush_to_disk
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import check_file, path_exists
 from workbench.files.json_file import read_json, write_json

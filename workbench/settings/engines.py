@@ -113,7 +113,7 @@ BUILT_IN = (
     ),
     EngineInfo(
         name="ondevice",
-        implementation="workbench.engines.ondevice:OnDeviceEngine",
+        implementation="workbench.engines.ondevice.engine:OnDeviceEngine",
         description="ONNX Runtime on-device training, without PyTorch",
         color="#0369a1",
         dark_color="#38bdf8",

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from workbench.display.validation_words import validation_words
+from workbench.display.validation_messages import validation_message
 from workbench.errors import nearest, value_text
 
 
@@ -73,7 +73,7 @@ def _sentence(problem: Any, settings: type[BaseModel]) -> str:
         known = map(str, get_args(field.annotation))
         shown = value_text(value)
         return f"{name}={shown}: {nearest(value if isinstance(value, str) else shown, known)}"
-    return f"{name}={value_text(value)}: {validation_words(problem)}."
+    return f"{name}={value_text(value)}: {validation_message(problem)}."
 
 
 def _held(settings: type[BaseModel], name: object) -> type[BaseModel] | None:

@@ -18,7 +18,7 @@ from workbench.trainable.gradient_path import (
     is_detached_copy,
 )
 from workbench.trainable.node_history import NodeHistory
-from workbench.trainable.obstacle import obstacle
+from workbench.trainable.obstacles.obstacle import obstacle
 from workbench.trainable.postconditions import Postconditions
 from workbench.trainable.registry import REWRITES, own_gradient
 from workbench.trainable.report import NodeFinding, Report, StateUpdate

@@ -12,7 +12,7 @@ from workbench.errors import EngineError
 from workbench.onnx_io.graph_metadata import REWRITES
 from workbench.onnx_io.nodes import DEFAULT_DOMAINS
 from workbench.trainable.gradient_path import GradientPath, values_read
-from workbench.trainable.obstacle import CONTROL_FLOW
+from workbench.trainable.obstacles.obstacle import CONTROL_FLOW
 from workbench.trainable.rewrite import GraphEdit, Rewrite
 
 

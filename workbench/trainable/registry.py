@@ -8,50 +8,77 @@ import onnx_ir as ir
 
 from workbench.onnx_io.graph_metadata import BACKWARD
 from workbench.trainable.custom_gradient import CustomGradient
-from workbench.trainable.custom_gradients.atan import AtanGradient
-from workbench.trainable.custom_gradients.average_pool import AveragePoolGradient
-from workbench.trainable.custom_gradients.batch_normalization import (
-    FrozenBatchNormalizationGradient,
-)
-from workbench.trainable.custom_gradients.clip import ClipGradient
-from workbench.trainable.custom_gradients.col2im import Col2ImGradient
-from workbench.trainable.custom_gradients.concat import ConcatGradient
-from workbench.trainable.custom_gradients.convolution import (
-    ConvTransposeGradient,
-    GroupedVolumeConvGradient,
-)
-from workbench.trainable.custom_gradients.cum_sum import CumSumGradient
-from workbench.trainable.custom_gradients.depth_to_space import (
-    DepthToSpaceGradient,
-    SpaceToDepthGradient,
-)
-from workbench.trainable.custom_gradients.einsum import EinsumGradient
-from workbench.trainable.custom_gradients.exponential_unit import (
+from workbench.trainable.custom_gradients.activations.clip import ClipGradient
+from workbench.trainable.custom_gradients.activations.exponential_unit import (
     CeluGradient,
     EluGradient,
     SeluGradient,
 )
-from workbench.trainable.custom_gradients.gemm import FoundRowsGemmGradient
-from workbench.trainable.custom_gradients.grouped_line import GroupedLineConvGradient
-from workbench.trainable.custom_gradients.hard_unit import (
+from workbench.trainable.custom_gradients.activations.hard_unit import (
     HardSigmoidGradient,
     HardSwishGradient,
     ShrinkGradient,
     ThresholdedReluGradient,
 )
-from workbench.trainable.custom_gradients.hyperbolic import (
+from workbench.trainable.custom_gradients.activations.prelu import PReluGradient
+from workbench.trainable.custom_gradients.activations.soft_unit import (
+    SoftplusGradient,
+    SoftsignGradient,
+)
+from workbench.trainable.custom_gradients.batch_normalization import (
+    FrozenBatchNormalizationGradient,
+)
+from workbench.trainable.custom_gradients.convolution_and_pooling.average_pool import (
+    AveragePoolGradient,
+)
+from workbench.trainable.custom_gradients.convolution_and_pooling.col2im import Col2ImGradient
+from workbench.trainable.custom_gradients.convolution_and_pooling.convolution import (
+    ConvTransposeGradient,
+    GroupedVolumeConvGradient,
+)
+from workbench.trainable.custom_gradients.convolution_and_pooling.grouped_line import (
+    GroupedLineConvGradient,
+)
+from workbench.trainable.custom_gradients.cum_sum import CumSumGradient
+from workbench.trainable.custom_gradients.elementwise.atan import AtanGradient
+from workbench.trainable.custom_gradients.elementwise.hyperbolic import (
     AcoshGradient,
     AsinhGradient,
     AtanhGradient,
     CoshGradient,
     SinhGradient,
 )
-from workbench.trainable.custom_gradients.matmul import MatMulVectorGradient
-from workbench.trainable.custom_gradients.mod import ModGradient
-from workbench.trainable.custom_gradients.pad import ConstantPadGradient, RepeatingPadGradient
-from workbench.trainable.custom_gradients.padded_embedding import PaddedEmbeddingGradient
-from workbench.trainable.custom_gradients.pow import PowGradient
-from workbench.trainable.custom_gradients.prelu import PReluGradient
+from workbench.trainable.custom_gradients.elementwise.mod import ModGradient
+from workbench.trainable.custom_gradients.elementwise.pow import PowGradient
+from workbench.trainable.custom_gradients.elementwise.scalar import (
+    ScalarErfGradient,
+    ScalarPowGradient,
+    ScalarSqrtGradient,
+    ScalarWhereGradient,
+)
+from workbench.trainable.custom_gradients.elementwise.trigonometry import (
+    AcosGradient,
+    AsinGradient,
+    TanGradient,
+)
+from workbench.trainable.custom_gradients.elementwise.variadic import MeanGradient, SumGradient
+from workbench.trainable.custom_gradients.elementwise.where import WhereGradient
+from workbench.trainable.custom_gradients.indexing.concat import ConcatGradient
+from workbench.trainable.custom_gradients.indexing.depth_to_space import (
+    DepthToSpaceGradient,
+    SpaceToDepthGradient,
+)
+from workbench.trainable.custom_gradients.indexing.pad import (
+    ConstantPadGradient,
+    RepeatingPadGradient,
+)
+from workbench.trainable.custom_gradients.indexing.padded_embedding import PaddedEmbeddingGradient
+from workbench.trainable.custom_gradients.indexing.resize import RepeatingResizeGradient
+from workbench.trainable.custom_gradients.indexing.scatter import ScatterElementsGradient
+from workbench.trainable.custom_gradients.indexing.slice import SliceGradient
+from workbench.trainable.custom_gradients.products.einsum import EinsumGradient
+from workbench.trainable.custom_gradients.products.gemm import FoundRowsGemmGradient
+from workbench.trainable.custom_gradients.products.matmul import MatMulVectorGradient
 from workbench.trainable.custom_gradients.reduction import (
     ReduceL1Gradient,
     ReduceL2Gradient,
@@ -61,35 +88,26 @@ from workbench.trainable.custom_gradients.reduction import (
     ReduceProdGradient,
     ReduceSumSquareGradient,
 )
-from workbench.trainable.custom_gradients.resize import RepeatingResizeGradient
 from workbench.trainable.custom_gradients.rnn import RNNGradient
-from workbench.trainable.custom_gradients.scalar import (
-    ScalarErfGradient,
-    ScalarPowGradient,
-    ScalarSqrtGradient,
-    ScalarWhereGradient,
-)
-from workbench.trainable.custom_gradients.scatter import ScatterElementsGradient
-from workbench.trainable.custom_gradients.slice import SliceGradient
-from workbench.trainable.custom_gradients.soft_unit import SoftplusGradient, SoftsignGradient
-from workbench.trainable.custom_gradients.trigonometry import (
-    AcosGradient,
-    AsinGradient,
-    TanGradient,
-)
-from workbench.trainable.custom_gradients.variadic import MeanGradient, SumGradient
-from workbench.trainable.custom_gradients.where import WhereGradient
 from workbench.trainable.rewrite import Rewrite
-from workbench.trainable.rewrites.batch_normalization import TrainBatchNormalization
 from workbench.trainable.rewrites.buffer_update import CarryBufferUpdate
 from workbench.trainable.rewrites.cast_like import CastLikeToCast
 from workbench.trainable.rewrites.dropout import CompleteDropout
 from workbench.trainable.rewrites.gelu import TanhGeluToFastGelu
-from workbench.trainable.rewrites.instance_normalization import InstanceToLayerNormalization
-from workbench.trainable.rewrites.layer_normalization import CompleteLayerNormalization
 from workbench.trainable.rewrites.max_pool import PoolCopyOfParameter
 from workbench.trainable.rewrites.mish import MishToSoftplus
 from workbench.trainable.rewrites.no_op_cast import NoOpCastToIdentity
+from workbench.trainable.rewrites.normalization.batch_normalization import TrainBatchNormalization
+from workbench.trainable.rewrites.normalization.instance_normalization import (
+    InstanceToLayerNormalization,
+)
+from workbench.trainable.rewrites.normalization.layer_normalization import (
+    CompleteLayerNormalization,
+)
+from workbench.trainable.rewrites.normalization.untrained_scale import (
+    BatchNormalizationUntrainedScale,
+    LayerNormalizationUntrainedScale,
+)
 from workbench.trainable.rewrites.recurrence import (
     OneDirectionGRU,
     OneDirectionLSTM,
@@ -97,13 +115,9 @@ from workbench.trainable.rewrites.recurrence import (
 )
 from workbench.trainable.rewrites.resize import ResizeToMatMul
 from workbench.trainable.rewrites.scatter import ScatterSlicesInOrder
-from workbench.trainable.rewrites.split_to_sequence import SequenceToSplit
-from workbench.trainable.rewrites.split_unused import UnusedSplitToSlices
+from workbench.trainable.rewrites.split.split_to_sequence import SequenceToSplit
+from workbench.trainable.rewrites.split.split_unused import UnusedSplitToSlices
 from workbench.trainable.rewrites.unsqueeze import UnsqueezeAlongList
-from workbench.trainable.rewrites.untrained_scale import (
-    BatchNormalizationUntrainedScale,
-    LayerNormalizationUntrainedScale,
-)
 
 REWRITES: tuple[Rewrite, ...] = (
     SequenceToSplit(),

@@ -25,13 +25,13 @@ from workbench.settings.config import TrainingConfig
 from workbench.settings.engines import engine_info
 from workbench.settings.kernel_variants import VARIANTS, variants_of
 from workbench.tune.families import refine
-from workbench.tune.lock_step import LockStep, rounds_of
 from workbench.tune.products import ensure_product_times
 from workbench.tune.result import Tuning, as_entry
+from workbench.tune.timed_processes import TimedProcesses, rounds_of
 from workbench.tuning_results.choose import with_variant
-from workbench.tuning_results.kept import keep, this_environment, usable_extensions
 from workbench.tuning_results.record import Entry, TuningRecord
 from workbench.tuning_results.shapes import shape_class
+from workbench.tuning_results.storage import store, this_environment, usable_extensions
 
 __all__ = ["Tuning", "tune"]
 
@@ -96,7 +96,7 @@ def tune(
             _check_unchosen(config)
             work = _TuningWork(loaded, dataset, config, folder, report or bar.say, families)
             entry = work.measure()
-            keep(entry)
+            store(entry)
             entries.append(entry)
     return Tuning(TuningRecord(place=this_environment(), entries=tuple(entries)))
 
@@ -130,7 +130,7 @@ class _TuningWork:
         engine, threads = self.config.engine, self.config.threads
         variants = variants_of(engine, threads, usable_extensions())
         code = self.model.code.merged_with(code_of(self.config.losses))
-        with LockStep(self.folder) as processes:
+        with TimedProcesses(self.folder) as processes:
             for number, (name, variant) in enumerate(variants.items(), 1):
                 prefix = f"{engine}, variant {number} of {len(variants)}"
                 self._report_with_prefix(prefix, variant.description)

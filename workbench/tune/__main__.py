@@ -1,6 +1,6 @@
 """The process of one variant: takes some steps for each line of its input.
 
-`python -m workbench.tune REQUEST.json` is started by `workbench.tune.lock_step`.
+`python -m workbench.tune REQUEST.json` is started by `workbench.tune.timed_processes`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from workbench.child_process.child import serve
 from workbench.files.json_file import write_json
 from workbench.profiling.request import ProfilingRequest
 from workbench.profiling.steps import EngineSteps
-from workbench.tune.lock_step import IDLE
+from workbench.tune.timed_processes import IDLE
 from workbench.tune.turns import turn
 
 

@@ -17,8 +17,8 @@ from workbench.files.output_file import output_path
 from workbench.machine.load import Load
 from workbench.settings.config import TrainingConfig
 from workbench.settings.kernel_variants import DEFAULT, VARIANTS
-from workbench.tuning_results.kept import write_tuning
 from workbench.tuning_results.record import Entry, Family, Measured, TuningRecord
+from workbench.tuning_results.storage import write_tuning
 
 CLEARLY = 0.97
 """Another variant than the default is chosen where the interval of its ratio ends below this."""

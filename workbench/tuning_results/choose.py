@@ -18,15 +18,15 @@ from workbench.settings.kernel_variants import (
     TunedKernels,
     suits_own_kernels,
 )
-from workbench.tuning_results.kept import (
-    kept_path,
-    read_kept,
-    this_environment,
-    usable_extensions,
-)
 from workbench.tuning_results.product_times import kept_product_times
 from workbench.tuning_results.record import Entry, TuningFileError, read_tuning
 from workbench.tuning_results.shapes import shape_class
+from workbench.tuning_results.storage import (
+    read_stored,
+    storage_path,
+    this_environment,
+    usable_extensions,
+)
 
 
 def with_chosen_kernels(config: TrainingConfig, model: Model) -> TrainingConfig:
@@ -45,8 +45,8 @@ def with_chosen_kernels(config: TrainingConfig, model: Model) -> TrainingConfig:
         return config
     entry: Entry | None
     if tuning == "kept":
-        path = kept_path(config.engine, shape_class(model, config), config.threads)
-        kept = None if path is None else read_kept(path)
+        path = storage_path(config.engine, shape_class(model, config), config.threads)
+        kept = None if path is None else read_stored(path)
         if kept is None:
             return with_faster_products(config, model)
         if kept.entry is None:

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from workbench.errors import EngineError
 from workbench.files.output_file import replacing_file
-from workbench.tuning_results.kept import kept_folder, processor_digest, this_environment
 from workbench.tuning_results.record import LARGEST_BYTES, Environment, Positive, Record
+from workbench.tuning_results.storage import processor_digest, storage_folder, this_environment
 
 CLEARLY = 0.85
 """ONNX Runtime's products are chosen where they take less than this share of the time of PyTorch's.
@@ -52,7 +52,7 @@ class ProductTimes(Record):
 
 def product_times_path() -> Path | None:
     """The file for this processor; None where nothing is cached."""
-    folder = kept_folder()
+    folder = storage_folder()
     if folder is None:
         return None
     return folder.with_name("products") / f"{processor_digest()}.json"

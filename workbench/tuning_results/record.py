@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from workbench.display.validation_words import validation_words
+from workbench.display.validation_messages import validation_message
 from workbench.settings.kernel_variants import DEFAULT, VARIANTS
 from workbench.settings.operator_kernels import check_choices, libraries_of, sentence_of
 
@@ -243,4 +243,4 @@ def read_tuning(path: Path) -> TuningRecord:
     except ValidationError as error:
         problem = error.errors()[0]
         where = ".".join(map(str, problem["loc"]))
-        raise TuningFileError(f"{where}: {validation_words(problem)}") from None
+        raise TuningFileError(f"{where}: {validation_message(problem)}") from None

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from workbench.artifacts.build import with_losses
-from workbench.artifacts.forward import forward_graphs
-from workbench.artifacts.parameters import choose_parameters
+from workbench.artifacts.generation.build import with_losses
+from workbench.artifacts.generation.forward_graphs import forward_graphs
+from workbench.artifacts.generation.parameters import choose_parameters
 from workbench.artifacts.request import ArtifactsRequest
 from workbench.data import Batch
 from workbench.data.target_specs import target_specs

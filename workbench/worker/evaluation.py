@@ -11,7 +11,7 @@ import numpy as np
 from workbench.data import Batch, Split
 from workbench.engines.base import Evaluation
 from workbench.losses.loss import Loss
-from workbench.losses.mean_weight import mean_weight
+from workbench.losses.mean_divisor import mean_divisor
 from workbench.settings.config import TrainingConfig
 from workbench.worker.metrics import ClassMetrics, ValueMetrics, metrics_of
 from workbench.worker.worst_rows import WorstRows
@@ -53,7 +53,7 @@ class _Mean:
         self._weight = 0.0
 
     def add(self, value: float, target: np.ndarray) -> None:
-        weight = mean_weight(self._loss, target)
+        weight = mean_divisor(self._loss, target)
         # Without a label the mean is NaN in PyTorch and 0 on device.
         if weight:
             self._sum += value * weight

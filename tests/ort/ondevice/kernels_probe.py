@@ -21,9 +21,9 @@ import numpy as np
 from tests.ort.ondevice import attention_probe, cross_entropy_probe, window_probe
 from workbench.data import Batch
 from workbench.engines.base import EngineSetup
-from workbench.engines.ondevice import OnDeviceEngine
+from workbench.engines.ondevice.engine import OnDeviceEngine
+from workbench.ort.kernel_library.load import device_kernels
 from workbench.ort.native import native
-from workbench.ort.ondevice.kernels import device_kernels
 from workbench.settings.config import make_config
 
 WORDS, ROWS, LENGTH = 11, 16, 5

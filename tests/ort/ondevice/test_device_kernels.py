@@ -26,11 +26,11 @@ from workbench.errors import EngineError
 from workbench.extension_build import build_extensions as building
 from workbench.extensions.native_extension import DEVICE_KERNELS, native_extension, sources
 from workbench.ort.graph.kernels.device_kernels import DOMAIN
-from workbench.ort.ondevice.kernels import CHECK_VALUES
+from workbench.ort.kernel_library.load import CHECK_VALUES
 
 TOLERANCE = 3e-6
 """Over the largest magnitude of a result, at least 1."""
-CHECK = "from workbench.ort.ondevice.kernels import device_kernels; print(*device_kernels())"
+CHECK = "from workbench.ort.kernel_library.load import device_kernels; print(*device_kernels())"
 
 
 def transformer() -> onnx.ModelProto:

@@ -123,7 +123,7 @@ def results() -> Answer:
 
 def without_own() -> Answer:
     """Where the library is not built."""
-    from workbench.ort.ondevice.kernels import DeviceKernels
+    from workbench.ort.kernel_library.load import DeviceKernels
     from workbench.ort.ortmodule.differentiate import own_kernels
 
     built = own_kernels.device_kernels

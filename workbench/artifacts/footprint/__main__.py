@@ -24,7 +24,7 @@ from workbench.child_process.child import serve
 from workbench.files.json_file import write_json
 from workbench.files.temporary_folder import temporary_folder
 from workbench.ort.graph.memory.memory_plan import memory_plan, optimized_model
-from workbench.ort.ondevice.kernels import device_kernels
+from workbench.ort.kernel_library.load import device_kernels
 
 
 class FootprintPredictor:

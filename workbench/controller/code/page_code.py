@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.controller.background.footprint_predictor import profile_settings
 from workbench.controller.call_text import call_text
 from workbench.controller.forms.federation_fields import split_code
 from workbench.controller.model.namespace import is_module, own_names
 from workbench.controller.model.sources import is_csv, split_names, takes_examples
-from workbench.controller.predictor import profile_settings
 from workbench.controller.setup import Setup
 from workbench.controller.tasks import TASKS
 from workbench.data import Dataset

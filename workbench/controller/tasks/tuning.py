@@ -15,8 +15,8 @@ from workbench.models import Model
 from workbench.settings.kernel_variants import VARIANTS
 from workbench.tune import CHOSEN, NO_EFFECT, tune
 from workbench.tune.result import notes
-from workbench.tuning_results.kept import all_kept
 from workbench.tuning_results.record import Entry
+from workbench.tuning_results.storage import all_stored
 
 
 class TuningTask(Task):
@@ -63,7 +63,7 @@ class TuningTask(Task):
     def describe(self, model: Model | None) -> str:
         if model is None:
             return ""
-        found = [each.entry for each in all_kept() if each.entry is not None]
+        found = [each.entry for each in all_stored() if each.entry is not None]
         return "\n".join(
             f"Kept for {entry.title}: {entry.sentence}."
             for entry in found

@@ -20,7 +20,7 @@ from workbench.data import Batch
 from workbench.engines.data_parallel.replicas import first_difference, not_exchangeable
 from workbench.errors import EngineError, UntrainableError
 from workbench.losses.loss import Loss
-from workbench.losses.mean_weight import mean_weight
+from workbench.losses.mean_divisor import mean_divisor
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -247,6 +247,6 @@ class Ranks:
 
 
 def _factor(loss: Loss, own: np.ndarray, whole: np.ndarray, count: int) -> float:
-    total = mean_weight(loss, whole)
+    total = mean_divisor(loss, whole)
     # Without labels the loss is NaN, in one process too.
-    return count * mean_weight(loss, own) / total if total else 1.0
+    return count * mean_divisor(loss, own) / total if total else 1.0

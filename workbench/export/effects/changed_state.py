@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.export.buffer_updates import LostUpdateError
+from workbench.export.buffer_writes import LostUpdateError
 
 REMEDY = (
     "which a graph would do once, when it is exported. Keep numbers in a registered buffer that "

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _NormBase
 
-from workbench.export.effects.held_state import HeldState
+from workbench.export.effects.state_snapshot import StateSnapshot
 from workbench.export.effects.written_tensors import WrittenTensors
 
 
@@ -45,7 +45,7 @@ class Observation:
             module: module that will be run.
             arguments: its arguments, in any nesting.
         """
-        self._held = HeldState(module, arguments)
+        self._held = StateSnapshot(module, arguments)
         self._tensors = self._held.tensors
         self._unregistered = tuple(self._held.unregistered())
         self.computed = self._held.computed()

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from workbench.export.buffer_updates import LostUpdateError, changed_parameter
+from workbench.export.buffer_writes import LostUpdateError, changed_parameter
 from workbench.export.effects.changed_state import ChangedStateError, listed
 from workbench.export.effects.observation import Effects, Observation
-from workbench.export.effects.one_row import is_single_row_equivalent
+from workbench.export.effects.single_row_batches import is_single_row_equivalent
 from workbench.modules.dynamic_axes import BATCH
 from workbench.modules.flattened_outputs import flattened_outputs
 from workbench.modules.modes import modes_kept

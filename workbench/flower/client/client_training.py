@@ -16,7 +16,7 @@ import numpy as np
 from workbench.data import Dataset, Split
 from workbench.data.target_specs import target_specs
 from workbench.engines.base import EngineSetup
-from workbench.engines.ondevice import OnDeviceEngine
+from workbench.engines.ondevice.engine import OnDeviceEngine
 from workbench.flower.client.withheld_errors import withheld_errors
 from workbench.settings.config import TrainingConfig
 from workbench.settings.federation import FederationOptions

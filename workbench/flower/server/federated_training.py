@@ -11,7 +11,7 @@ import numpy as np
 from flwr.app import ConfigRecord, Message
 
 from workbench.data import Dataset
-from workbench.engines.ondevice import OnDeviceEngine
+from workbench.engines.ondevice.engine import OnDeviceEngine
 from workbench.flower.client.client_messages import array_record
 from workbench.flower.grids.grid import ClientGrid
 from workbench.flower.round_record import RoundRecord

@@ -13,7 +13,7 @@ from workbench.child_process.worker_exit import forget_previous
 from workbench.data import load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.engines.base import EngineSetup
-from workbench.engines.ondevice import OnDeviceEngine
+from workbench.engines.ondevice.engine import OnDeviceEngine
 from workbench.flower.grids.client_pool import ClientPool
 from workbench.machine.threads import default_threads
 from workbench.run_folder.checkpoint import read_weights

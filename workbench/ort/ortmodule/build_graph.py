@@ -19,15 +19,15 @@ from workbench.ort.ortmodule.capture.autocast import (
     refuse_half_precision,
     refuse_what_pytorch_casts,
 )
+from workbench.ort.ortmodule.capture.dtypes.narrow_dtypes import widen
+from workbench.ort.ortmodule.capture.dtypes.rounded_values import compute_in_float32
 from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph, export_forward
-from workbench.ort.ortmodule.capture.gradient_pieces import piece_cuts
 from workbench.ort.ortmodule.capture.layout import Layout
-from workbench.ort.ortmodule.capture.narrow_dtypes import widen
+from workbench.ort.ortmodule.capture.nested_values.structure import LEAF, Structure
 from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
-from workbench.ort.ortmodule.capture.rounded_values import compute_in_float32
+from workbench.ort.ortmodule.capture.segments.gradient_pieces import piece_cuts
 from workbench.ort.ortmodule.capture.shared_export import exported_once
 from workbench.ort.ortmodule.capture.sizes import ANY_SIZE, Axes, Ranges
-from workbench.ort.ortmodule.capture.structure import LEAF, Structure
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
 from workbench.ort.ortmodule.graph_segments import Segments, SegmentsState
 from workbench.ort.ortmodule.session.bound_state import BoundState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workbench.errors import UntrainableError
-from workbench.export.buffer_updates import LostUpdateError
+from workbench.export.buffer_writes import LostUpdateError
 from workbench.export.torch_exporter import branches_on_values
 from workbench.ort.ortmodule.build_graph import Built
 from workbench.ort.ortmodule.capture.sizes import Axes, Fit, SeenSizes, Shapes, one_row

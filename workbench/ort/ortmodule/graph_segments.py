@@ -15,8 +15,8 @@ import torch
 from workbench.errors import EngineError
 from workbench.export.autograd.function_call import FunctionCall, function_name
 from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph
-from workbench.ort.ortmodule.capture.graph_split import Call, Segment, split
 from workbench.ort.ortmodule.capture.layout import Layout, Slot
+from workbench.ort.ortmodule.capture.segments.graph_split import Call, Segment, split
 from workbench.ort.ortmodule.session.bound_state import BoundState
 from workbench.ort.ortmodule.session.create_program import (
     LoadedProgram,

@@ -13,11 +13,17 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from workbench.export.effects.changed_state import ChangedStateError
 from workbench.ort.ortmodule.build_graph import Built, build
+from workbench.ort.ortmodule.calls.trial_call import (
+    UNTRIED,
+    Trial,
+    single_row_is_equivalent,
+    try_call,
+)
 from workbench.ort.ortmodule.capture.autocast import autocast_dtype, in_float32, result_dtypes
 from workbench.ort.ortmodule.capture.export import ChangedArgumentsError, NoTensorsError
 from workbench.ort.ortmodule.capture.layout import Layout
+from workbench.ort.ortmodule.capture.nested_values.structure import Structure, flatten
 from workbench.ort.ortmodule.capture.sizes import Axes, Shapes
-from workbench.ort.ortmodule.capture.structure import Structure, flatten
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
 from workbench.ort.ortmodule.data_parallel import (
     bucket_bytes,
@@ -38,7 +44,6 @@ from workbench.ort.ortmodule.fallback_reasons import (
 )
 from workbench.ort.ortmodule.graph_cache import GraphCache
 from workbench.ort.ortmodule.session.bound_state import OtherStateError
-from workbench.ort.ortmodule.trial_call import UNTRIED, Trial, single_row_is_equivalent, try_call
 
 MOST_GRAPHS = 32
 """Graphs that are built; PyTorch runs calls of further kinds."""

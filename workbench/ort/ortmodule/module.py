@@ -15,16 +15,16 @@ from typing_extensions import override
 
 from workbench.errors import UntrainableError
 from workbench.ort.ortmodule.build_graph import Built
-from workbench.ort.ortmodule.capture.structure import LEAF, rebuild
+from workbench.ort.ortmodule.calls.forward_signature import ForwardWithSignature, with_signature
+from workbench.ort.ortmodule.calls.redirected_calls import with_redirected_calls
+from workbench.ort.ortmodule.calls.repeated_call import RepeatedCall
+from workbench.ort.ortmodule.calls.trial_call import Trial
+from workbench.ort.ortmodule.capture.nested_values.structure import LEAF, rebuild
 from workbench.ort.ortmodule.data_parallel import refuse_parallel_wrappers
 from workbench.ort.ortmodule.fallback_reasons import EXPECTED, why_pytorch
-from workbench.ort.ortmodule.forward_signature import ForwardWithSignature, with_signature
 from workbench.ort.ortmodule.graphs import Graphs
 from workbench.ort.ortmodule.module_wrapper import ModuleWrapper
-from workbench.ort.ortmodule.redirected_calls import with_redirected_calls
-from workbench.ort.ortmodule.repeated_call import RepeatedCall
 from workbench.ort.ortmodule.session.function import run_graph
-from workbench.ort.ortmodule.trial_call import Trial
 from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions, make_options
 
 _transforms_active = torch._C._are_functorch_transforms_active

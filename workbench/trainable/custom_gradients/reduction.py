@@ -11,7 +11,7 @@ import onnx_ir as ir
 from typing_extensions import override
 
 from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
-from workbench.trainable.reduced_axes import keeps_axes, reduced_axes
+from workbench.trainable.shapes.reduced_axes import keeps_axes, reduced_axes
 
 
 class ReductionGradient(CustomGradient):

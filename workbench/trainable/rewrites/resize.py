@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 import onnx_ir as ir
 
-from workbench.trainable.resizing import repetitions, resizing_matrices
 from workbench.trainable.rewrite import GraphEdit, Rewrite
+from workbench.trainable.shapes.resizing import repetitions, resizing_matrices
 
 
 class ResizeToMatMul(Rewrite):

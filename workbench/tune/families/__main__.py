@@ -33,8 +33,8 @@ from workbench.settings.operator_kernels import (
     usual_libraries,
 )
 from workbench.tune.families.candidate import Candidate, Engines
-from workbench.tune.families.shares import measured_times, shares_of
-from workbench.tune.families.trial import FASTER, TOLERANCE, difference, timed
+from workbench.tune.families.time_shares import measured_times, shares_of
+from workbench.tune.families.timed_pair import FASTER, TOLERANCE, difference, timed
 
 BUDGET_S = 60.0
 """No family is started after this."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.controller.jobs.job import Job
-from workbench.controller.jobs.offer import Offer
+from workbench.controller.jobs.offered_runs import Offer
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.view import View
 from workbench.models import Model

@@ -8,7 +8,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from workbench.controller.jobs.offer import Offer
+from workbench.controller.jobs.offered_runs import Offer
 from workbench.widgets.bundle import bundle
 
 

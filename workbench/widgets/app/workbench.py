@@ -9,11 +9,11 @@ import ipywidgets
 
 from workbench.compare import Comparison, load_comparison
 from workbench.controller import Controller, Setup
+from workbench.controller.background.machine_watch import MachineWatch
 from workbench.controller.code.page_code import code_for
 from workbench.controller.code.run_action_code import action_code, comparison_code
 from workbench.controller.forms.setting_fields import COMPARISON_FIELDS
 from workbench.controller.jobs.job import Job
-from workbench.controller.machine_watch import MachineWatch
 from workbench.controller.model.sources import model_or_name
 from workbench.controller.notebook_file import may_save
 from workbench.controller.steps import NAMES, StepsView
@@ -32,9 +32,9 @@ from workbench.widgets.compare import ComparisonView
 from workbench.widgets.model.choice_field import ChoiceField
 from workbench.widgets.model.model_view import ModelView
 from workbench.widgets.model.options import comparison_options
-from workbench.widgets.page.alone import actions_of
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.controls import Controls
+from workbench.widgets.page.standalone_step import actions_of
 from workbench.widgets.page.status import Status
 from workbench.widgets.page.status_view import StatusView
 from workbench.widgets.run_browser import RunBrowser

@@ -11,8 +11,8 @@ import traitlets
 
 from workbench.artifacts.footprint import Estimate
 from workbench.controller import Controller, State
+from workbench.controller.footprint_prediction import ArtifactsWithFootprint
 from workbench.controller.model.inspection import LayerRow
-from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.setup import ARTIFACT_SETTINGS
 from workbench.controller.view import View
 from workbench.models import Model
@@ -21,8 +21,8 @@ from workbench.widgets.artifacts.footprint_view import FootprintView
 from workbench.widgets.artifacts.parameter_tree import ParameterTree
 from workbench.widgets.bundle import bundle
 from workbench.widgets.graph.graph_view import GraphView
-from workbench.widgets.page.alone import Alone
 from workbench.widgets.page.boxes import area
+from workbench.widgets.page.standalone_step import StandaloneStep
 from workbench.widgets.train.settings_form import SettingsForm
 from workbench.widgets.train.task_section import sections
 
@@ -54,7 +54,7 @@ class GenerateButton(anywidget.AnyWidget):
             self.label = "Generating artifacts …" if busy else "Generate artifacts"
 
 
-class ArtifactBuilder(Alone):
+class ArtifactBuilder(StandaloneStep):
     """Chooses the parameters, the loss and the optimizer, generates the artifacts and shows the
     memory of training with them."""
 

@@ -8,7 +8,7 @@ import anywidget
 import traitlets
 
 from workbench.artifacts.footprint import Estimate
-from workbench.controller.prediction import ArtifactsWithFootprint
+from workbench.controller.footprint_prediction import ArtifactsWithFootprint
 from workbench.widgets.bundle import bundle
 
 PARTS = (

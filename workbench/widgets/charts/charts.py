@@ -12,11 +12,11 @@ import anywidget
 import numpy as np
 import traitlets
 
+from workbench.chart_series import Recording
 from workbench.controller.request_thread import RequestThread
 from workbench.errors import ConfigError, RunError
 from workbench.files.output_file import output_path
 from workbench.runs.record.reader import NewPoints
-from workbench.series import Recording
 from workbench.widgets.bundle import bundle
 from workbench.widgets.charts.curve_style import curve_styles
 from workbench.widgets.charts.export import FORMATS, ChartFile, write_chart

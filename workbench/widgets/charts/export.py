@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.chart_series import LOG_SPREAD, Recording, smoothed, trailing_rate
+from workbench.chart_series.blocks import (
+    COUNT,
+    HIGH,
+    LAST,
+    LOW,
+    MEAN,
+    MEMORY,
+    SAMPLES,
+    SECONDS,
+    STEP,
+)
+from workbench.chart_series.smoothing import rate_window
 from workbench.errors import RunError
 from workbench.figures.static_figure import from_zero, make_figure
 from workbench.files.output_file import replacing_file
-from workbench.series import LOG_SPREAD, Recording, smoothed, trailing_rate
-from workbench.series.blocks import COUNT, HIGH, LAST, LOW, MEAN, MEMORY, SAMPLES, SECONDS, STEP
-from workbench.series.smoothing import rate_window
 from workbench.widgets.charts.values import shown_metric, spreads
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.series import COLUMNS, Recording, StepValue
-from workbench.series.blocks import SAMPLES, SECONDS, STEP, Blocks
+from workbench.chart_series import COLUMNS, Recording, StepValue
+from workbench.chart_series.blocks import SAMPLES, SECONDS, STEP, Blocks
 
 OVERVIEW_BLOCKS = 2048
 """Largest number of blocks of a whole run: more than the pixels of a chart."""
@@ -62,7 +62,7 @@ def rank_memory_buffer(recording: Recording) -> bytes:
 
 def metric_index(key: str) -> int:
     """The place of a metric among `METRICS`."""
-    from workbench.series import METRICS
+    from workbench.chart_series import METRICS
 
     return [metric.key for metric in METRICS].index(key)
 

@@ -25,7 +25,7 @@ class ChartOptions(traitlets.HasTraits):
     """The horizontal axis: "step", "time" (seconds of training: the steps alone, without
     evaluations, checkpoints and turns of other engines) or "samples"."""
     smoothing = traitlets.Int(0).tag(sync=True)
-    """Steps over which curves are smoothed, see `workbench.series.smoothed`; 0: none."""
+    """Steps over which curves are smoothed, see `workbench.chart_series.smoothed`; 0: none."""
     scales = traitlets.Dict(default_value=dict.fromkeys(PANELS, "auto")).tag(sync=True)
     """By panel ("loss", "throughput", "memory", "metric"): "linear", "log", or "auto", which is
     logarithmic where curves differ more than 30 times."""

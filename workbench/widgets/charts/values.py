@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.series import Recording, spread, trailing_rate
-from workbench.series.blocks import MEAN, MEMORY, SAMPLES, SECONDS, STEP
+from workbench.chart_series import Recording, spread, trailing_rate
+from workbench.chart_series.blocks import MEAN, MEMORY, SAMPLES, SECONDS, STEP
 
 if TYPE_CHECKING:
     import pandas as pd

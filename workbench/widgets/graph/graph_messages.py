@@ -10,12 +10,12 @@ import numpy as np
 from workbench.display.encodable import encodable
 from workbench.errors import ConfigError, WorkbenchError, exception_text
 from workbench.graph_view import GraphFile
-from workbench.graph_view.model_explorer import model_explorer_text
-from workbench.graph_view.painted import painted
-from workbench.graph_view.wire import to_bytes
+from workbench.graph_view.formats.binary import to_bytes
+from workbench.graph_view.formats.model_explorer import model_explorer_text
+from workbench.graph_view.node_costs import node_costs
 
 if TYPE_CHECKING:
-    from workbench.controller.graph_reader import GraphReader
+    from workbench.controller.background.graph_reader import GraphReader
     from workbench.profiling import Profile
 
 Content = dict[str, Any]
@@ -55,7 +55,7 @@ def painted_message(file: GraphFile, profile: Profile) -> tuple[Content, list[by
     Raises:
         ConfigError: the profile names no nodes.
     """
-    found = painted(file.description, profile)
+    found = node_costs(file.description, profile)
     columns = (found.times_us, found.result_bytes)
     buffers = [
         np.asarray([np.nan if each is None else each for each in column], "<f4").tobytes()

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import traitlets
 
-from workbench.controller.graph_reader import MOST_SHOWN, GraphReader
+from workbench.controller.background.graph_reader import MOST_SHOWN, GraphReader
 from workbench.errors import ConfigError, nearest, value_text
 from workbench.graph_view import GraphFile
 from workbench.graph_view.description import GraphDescription
-from workbench.graph_view.model_explorer import write_model_explorer
-from workbench.graph_view.opened import opened_at_first
-from workbench.graph_view.svg import write_svg
+from workbench.graph_view.formats.model_explorer import write_model_explorer
+from workbench.graph_view.formats.svg import write_svg
+from workbench.graph_view.initially_open import initially_open_groups
 from workbench.widgets.bundle import bundle
 from workbench.widgets.graph import graph_messages
 from workbench.widgets.option_error import OptionError
@@ -234,7 +234,7 @@ class GraphView(anywidget.AnyWidget):
         assert found is not None
         with self.hold_trait_notifications():
             self.name, self.graphs = found.name, list(found.keys)
-            self.opened = {each.key: opened_at_first(each) for each in shown}
+            self.opened = {each.key: initially_open_groups(each) for each in shown}
             self.selected_graph, self.selected_node = "", -1
             self.paint_by, self.painted_note = "", ""
             self.shown = [each.key for each in shown]
@@ -256,7 +256,7 @@ class GraphView(anywidget.AnyWidget):
         for key in keys:
             shown = self._reader.read(key).description
             if key not in self.opened:
-                self._set_opened(key, opened_at_first(shown))
+                self._set_opened(key, initially_open_groups(shown))
 
     def _file(self, graph: str | None) -> GraphFile:
         self.wait()

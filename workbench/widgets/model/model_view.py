@@ -22,8 +22,8 @@ from workbench.widgets.model.options import (
     target_options,
     unreadable,
 )
-from workbench.widgets.page.alone import Alone
 from workbench.widgets.page.boxes import area
+from workbench.widgets.page.standalone_step import StandaloneStep
 from workbench.widgets.train.task_section import sections
 
 CARD_HINT = "Choose a sample, a module of this notebook, an .onnx file or package.module:factory."
@@ -32,7 +32,7 @@ LOADING_HINT = "Building the model to list its layers …"
 DATA_HINT = "Rows of the dataset appear here once one is chosen; samples bring their own."
 
 
-class ModelView(Alone):
+class ModelView(StandaloneStep):
     """Chooses a model and a dataset, and shows their contents.
 
     `model_view.model` is the chosen `Model`, `model_view.setup` the settings of jobs.

@@ -12,9 +12,9 @@ import traitlets
 
 from workbench.errors import DataError
 from workbench.personalisation import Example, Examples, Personalisation
-from workbench.widgets.pads.newest import Newest
+from workbench.widgets.pads.held_out_score import as_text, score
+from workbench.widgets.pads.latest_request_thread import LatestRequestThread
 from workbench.widgets.pads.pad import Action, Pad
-from workbench.widgets.pads.score import as_text, score
 
 CLASSES = ("A", "B", "C")
 
@@ -93,7 +93,9 @@ class GalleryPad(Pad):
         afterwards."""
         self._shown_at_train: tuple[Example, ...] = ()
         self._thumbnails: dict[int, bytes] = {}
-        self._tried = Newest(f"workbench-{self.kind}-try", self._on_tried, self._on_try_error)
+        self._tried = LatestRequestThread(
+            f"workbench-{self.kind}-try", self._on_tried, self._on_try_error
+        )
         super().__init__(
             settings,
             message=self.hint,

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.data.photograph import ink_of
 from workbench.data.strokes import SIDE
+from workbench.personalisation.photograph import ink_of
 from workbench.widgets.bundle import bundle
 from workbench.widgets.pads.command import PadCommand
 from workbench.widgets.pads.gallery_pad import GalleryPad

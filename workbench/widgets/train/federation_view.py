@@ -9,9 +9,9 @@ import anywidget
 import numpy as np
 import traitlets
 
+from workbench.chart_series.federation import FederationSeries
 from workbench.run_folder.events import Event
 from workbench.runs import Run
-from workbench.series.federation import FederationSeries
 from workbench.widgets.bundle import bundle
 
 MOST_CLIENTS = 200

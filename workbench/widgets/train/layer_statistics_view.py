@@ -8,8 +8,8 @@ import anywidget
 import numpy as np
 import traitlets
 
+from workbench.chart_series.layers import MEASURES, LayerSeries
 from workbench.run_folder.events import Event
-from workbench.series.layers import MEASURES, LayerSeries
 from workbench.widgets.bundle import bundle
 
 

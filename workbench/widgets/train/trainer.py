@@ -14,8 +14,8 @@ from workbench.controller.view import View
 from workbench.models import Model
 from workbench.runs.record.reader import NewPoints
 from workbench.widgets.charts import EMPTY_HINT, NOTHING_HINT, READY_HINT, Charts, put_away
-from workbench.widgets.page.alone import Alone
 from workbench.widgets.page.boxes import area
+from workbench.widgets.page.standalone_step import StandaloneStep
 from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.train.engine_choice import EngineChoice
 from workbench.widgets.train.evaluation_view import EvaluationView
@@ -33,7 +33,7 @@ REFRESH_S = 1.0
 ACTIONS = ("Train", "Pause", "Resume", "Step once", "Stop")
 
 
-class Trainer(Alone):
+class Trainer(StandaloneStep):
     """Trains the chosen model and shows loss, throughput and memory live."""
 
     def __init__(

@@ -1,6 +1,6 @@
 // Blocks of steps as the kernel sends them, in columns. A block is one step, or as many as `stride`.
 
-/** Rows of a buffer, in the order of workbench/series/blocks.py. */
+/** Rows of a buffer, in the order of workbench/chart_series/blocks.py. */
 const ROWS = 9;
 
 export interface BlockHeader {

@@ -1,4 +1,4 @@
-// Smoothing of curves; workbench/series/smoothing.py has the same results.
+// Smoothing of curves; workbench/chart_series/smoothing.py has the same results.
 
 type Numbers = Float64Array | Float32Array;
 

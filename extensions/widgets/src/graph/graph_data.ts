@@ -1,4 +1,4 @@
-// One graph as the kernel sends it: see workbench/graph_view/wire.py for the format.
+// One graph as the kernel sends it: see workbench/graph_view/formats/binary.py for the format.
 
 export const MADE_BY = ["export", "loss", "rewrite", "fusion", "gradient", "update"] as const;
 export type MadeBy = (typeof MADE_BY)[number];

@@ -1,6 +1,6 @@
 // The rounds of a federated run, as the kernel sends them.
 
-/** Of each round, in the order of `COLUMNS` of Python's `series/federation.py`; NaN where unknown. */
+/** Of each round, in the order of `COLUMNS` of Python's `chart_series/federation.py`; NaN where unknown. */
 const COLUMNS = [
   "round",
   /** Accuracy or loss of the global weights on the test split. */

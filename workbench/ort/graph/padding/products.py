@@ -13,7 +13,7 @@ from workbench.ort.graph.padding.layout import (
     own_left_out,
     special,
 )
-from workbench.ort.graph.padding.step import MixedError, PaddingStep, without_constants
+from workbench.ort.graph.padding.padding_step import MixedError, PaddingStep, without_constants
 
 
 def gemm(step: PaddingStep) -> list[Tracked | None]:

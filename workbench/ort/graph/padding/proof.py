@@ -15,8 +15,8 @@ from workbench.ort.graph.padding.layout import (
     special,
 )
 from workbench.ort.graph.padding.masks import Mask, is_only_mask
+from workbench.ort.graph.padding.padding_step import MixedError, PaddingStep
 from workbench.ort.graph.padding.rules import result
-from workbench.ort.graph.padding.step import MixedError, PaddingStep
 
 if TYPE_CHECKING:
     import onnx

@@ -17,8 +17,8 @@ from workbench.ort.graph.padding.layout import (
     regrouped,
     special,
 )
+from workbench.ort.graph.padding.padding_step import MixedError, PaddingStep, without_constants
 from workbench.ort.graph.padding.products import gemm, matmul
-from workbench.ort.graph.padding.step import MixedError, PaddingStep, without_constants
 
 LOW = -1e9
 """A score below this has a probability of 0 beside scores of a usual size."""

@@ -1,11 +1,10 @@
 """PyTorch's CPU kernels in the graphs that ONNX Runtime runs, where they are faster.
 
-    attention, linear, ... ── patterns of whole layers ──▶ fusion ──▶ a forward pass
-    products ── library with the faster matrix products ──▶ fusion
-    libraries ── library of each family of operators ──▶ fusion, replacement
-    choices ── operators, replacements, timings ─────────┐
-    executor ── the compiled library, if it was built ───┼──▶ replacement ──▶ a gradient graph
-    convolution, pooling, activations, ... ── how ───────┘
+    fusions ── patterns of whole layers ──▶ a forward pass
+    products ── library with the faster matrix products ──▶ fusions
+    libraries ── library of each family of operators ──▶ fusions, replacement
+    operators ── replacements of single nodes, timings ──┐
+    executor ── the compiled library, if it was built ───┴──▶ replacement ──▶ a gradient graph
 
 A replaced node is an `org.pytorch.aten::ATen`, which ONNX Runtime runs through the library that
 `workbench build-extensions` compiles from extensions/torch_interop. Without it nothing is replaced.
@@ -13,7 +12,7 @@ A replaced node is an `org.pytorch.aten::ATen`, which ONNX Runtime runs through 
 
 from __future__ import annotations
 
-from workbench.ort.ortmodule.aten.fusion import Fused, fuse_layers
+from workbench.ort.ortmodule.aten.fusions.fusion import Fused, fuse_layers
 from workbench.ort.ortmodule.aten.libraries import Libraries
 from workbench.ort.ortmodule.aten.products import chosen_kernels
 from workbench.ort.ortmodule.aten.replacement import Kernels, use_pytorch_kernels

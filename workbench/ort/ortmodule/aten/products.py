@@ -21,13 +21,13 @@ from workbench.ort.ortmodule.aten.executor import why_not_loaded
 from workbench.ort.ortmodule.deterministic import is_deterministic
 from workbench.settings.kernel_variants import LARGE_CONVOLUTION, suits_own_kernels
 from workbench.settings.ortmodule_options import ORTModuleOptions, PyTorchKernels
-from workbench.tuning_results.kept import this_environment
 from workbench.tuning_results.product_times import (
     ProductTimes,
     keep_product_times,
     kept_product_times,
     product_times_path,
 )
+from workbench.tuning_results.storage import this_environment
 
 if TYPE_CHECKING:
     import onnx

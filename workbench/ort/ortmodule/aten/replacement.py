@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.graph.kernels.device_kernels import DOMAIN as OWN_DOMAIN
 from workbench.ort.graph.rewrite_check import check_rewrite
-from workbench.ort.ortmodule.aten.choices import CHOICES
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
-from workbench.ort.ortmodule.aten.fusion import complete_gradients
+from workbench.ort.ortmodule.aten.fusions.fusion import complete_gradients
 from workbench.ort.ortmodule.aten.kernel_call import DOMAIN
 from workbench.ort.ortmodule.aten.libraries import Libraries
+from workbench.ort.ortmodule.aten.operators.choices import CHOICES
 from workbench.run_folder.statistics import OWN_KERNELS
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from workbench.export.effects.held_state import RECURRENT_CACHES, derived_tensors
+from workbench.export.effects.state_snapshot import RECURRENT_CACHES, derived_tensors
 from workbench.export.effects.user_functions import (
     UserFunctions,
     is_looked_into,

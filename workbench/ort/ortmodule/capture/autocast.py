@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 from workbench.errors import UntrainableError
+from workbench.ort.ortmodule.capture.nested_values.structure import Structure
+from workbench.ort.ortmodule.capture.nested_values.structure_tensors import dtypes_of
 from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
-from workbench.ort.ortmodule.capture.structure import Structure
-from workbench.ort.ortmodule.capture.structure_tensors import dtypes_of
 
 if TYPE_CHECKING:
     import onnx

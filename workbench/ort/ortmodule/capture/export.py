@@ -16,11 +16,11 @@ from workbench.export.autograd.function_call import FunctionCall
 from workbench.export.effects.changed_state import ChangedStateError
 from workbench.export.export import EXPORTERS, LAYER, export_onnx
 from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, SIZE_RANGES
-from workbench.ort.ortmodule.capture.constant_objects import settled
-from workbench.ort.ortmodule.capture.graph_split import has_calls
-from workbench.ort.ortmodule.capture.omitted_results import leave_out
+from workbench.ort.ortmodule.capture.nested_values.constant_objects import settled
+from workbench.ort.ortmodule.capture.nested_values.omitted_results import leave_out
+from workbench.ort.ortmodule.capture.nested_values.structure import Structure, flatten, rebuild
+from workbench.ort.ortmodule.capture.segments.graph_split import has_calls
 from workbench.ort.ortmodule.capture.sizes import ANY_SIZE, Axes, Ranges
-from workbench.ort.ortmodule.capture.structure import Structure, flatten, rebuild
 
 if TYPE_CHECKING:
     import onnx

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from workbench.ort.graph.gelu_approximation import approximate_gelu
 from workbench.ort.graph.gradient import parameters_as_inputs
 from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
-from workbench.ort.graph.padding.leave_out import PaddingReport, leave_out_padding
+from workbench.ort.graph.padding.remove_padding import PaddingReport, remove_padding
 from workbench.ort.ortmodule.aten import Fused, Libraries, fuse_layers
 from workbench.ort.ortmodule.differentiate.constant_results import keep_constant_results
 from workbench.ort.ortmodule.differentiate.graph_options import (
@@ -110,7 +110,7 @@ def _leave_out_padding(
         return PaddingReport()
     arguments = [name for name in names.inputs if name not in set(names.requires_grad)]
     padded_results = options.embedding_sparsity == "zeros"
-    return leave_out_padding(model, arguments, padded_results=padded_results)
+    return remove_padding(model, arguments, padded_results=padded_results)
 
 
 def _make_outputs_distinct(graph: onnx.GraphProto) -> None:

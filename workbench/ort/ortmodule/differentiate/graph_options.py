@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workbench.ort.graph.padding.leave_out import PaddingReport
+from workbench.ort.graph.padding.remove_padding import PaddingReport
 from workbench.ort.native import native
 from workbench.ort.ortmodule.aten import Kernels, Libraries
 from workbench.ort.ortmodule.differentiate.own_kernels import OwnKernels

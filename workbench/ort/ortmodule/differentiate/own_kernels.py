@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.ort.graph.kernels.device_kernels import device_kernel_counts, write_device_kernels
-from workbench.ort.ondevice.kernels import device_kernels
+from workbench.ort.kernel_library.load import device_kernels
 from workbench.settings.operator_kernels import FAMILIES
 
 if TYPE_CHECKING:

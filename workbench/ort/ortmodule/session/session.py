@@ -12,7 +12,7 @@ from workbench.errors import EngineError, UntrainableError
 from workbench.ort.native import native
 from workbench.ort.ortmodule.differentiate.gradient_graph import GradientGraph
 from workbench.ort.ortmodule.differentiate.graph_options import changed_options_hint
-from workbench.ort.ortmodule.differentiate.recompute import (
+from workbench.ort.ortmodule.differentiate.memory_optimizer import (
     NOTHING,
     RecomputePlan,
     plan_recomputation,

@@ -1,0 +1,124 @@
+"""What is kept of one run: values, windows, incidents and smoothing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from workbench.chart_series import Recording, smoothed, spread, trailing_rate
+from workbench.chart_series.blocks import LAST, SECONDS, STEP
+
+
+def recording(losses: np.ndarray, limit: int = 1 << 20) -> Recording:
+    """Steps of 0.5 s and 8 samples."""
+    found = Recording(limit)
+    steps = len(losses)
+    found.add(
+        np.arange(1, steps + 1),
+        np.full(steps, 0.5),
+        np.full(steps, 8),
+        losses,
+        np.full(steps, 2e6),
+    )
+    return found
+
+
+def test_a_window_has_the_steps_asked_for_and_one_more_at_each_side() -> None:
+    one = recording(np.arange(1.0, 1001.0))
+    stride, start, blocks = one.window(100, 103, 50)
+    assert (stride, start) == (1, 98)
+    assert blocks[STEP].tolist() == [99, 100, 101, 102, 103]
+    stride, start, blocks = one.window(0, 1000, 50)
+    assert stride == 32
+    assert blocks[STEP, -1] == 1000
+    assert one.totals_before(32, 2) == (32.0, 512.0)
+
+
+def test_a_window_of_steps_that_are_forgotten_is_of_blocks() -> None:
+    one = recording(np.arange(1.0, 5001.0), limit=256)
+    stride, start, blocks = one.window(3000, 3200, 500)
+    assert stride == 16
+    assert blocks[STEP, 0] == (start + 1) * 16
+    assert blocks[STEP, 0] <= 3000
+    assert blocks[STEP, -1] >= 3200
+
+
+def test_values_at_a_step_are_those_of_the_record() -> None:
+    one = recording(np.arange(1.0, 101.0))
+    there = one.at(40)
+    assert (there["step"], there["loss"], there["seconds"]) == (40, 40.0, 20.0)
+    assert there["samples_per_s"] == 16.0
+    assert there["memory_mb"] == 2.0
+    assert one.at(4000)["step"] == 100
+    assert one.at(0)["step"] == 0
+    assert math.isnan(Recording().at(3)["loss"])
+
+
+def test_the_best_loss_is_found_again_after_going_back() -> None:
+    one = recording(np.array([3.0, 2.0, 1.0, 5.0]))
+    assert one.best_loss == (1.0, 3)
+    assert one.cut(2)
+    assert one.best_loss == (2.0, 2)
+    assert one.last_loss == (2.0, 2)
+    assert not one.cut(2)
+    one.add(np.array([3]), np.array([0.5]), np.array([8]), np.array([9.0]), np.array([np.nan]))
+    assert one.blocks(1)[SECONDS].tolist() == [0.5, 1.0, 1.5]
+    assert one.blocks(1)[LAST].tolist() == [3.0, 2.0, 9.0]
+
+
+def test_losses_that_are_not_finite_are_pointed_at() -> None:
+    losses = np.ones(50)
+    losses[[20, 30, 31]] = np.nan
+    [incident] = recording(losses).incidents
+    assert (incident.kind, incident.step) == ("not_finite", 21)
+    assert incident.text == "loss not finite at step 21, and 2 more"
+
+
+@pytest.mark.parametrize("pieces", [1, 7, 200])
+def test_divergence_is_pointed_at_where_the_mean_is_high_however_the_steps_come(
+    pieces: int,
+) -> None:
+    losses = np.ones(200)
+    losses[50] = 30.0  # one bad batch: the mean of twenty is 2.45
+    losses[120:] = 9.0
+    losses[50] = 15.0
+    one = Recording()
+    for part in np.array_split(np.arange(200), pieces):
+        count = len(part)
+        one.add(part + 1, np.ones(count), np.ones(count), losses[part], np.full(count, 1.0))
+    [incident] = one.incidents
+    assert incident.kind == "diverged"
+    means = np.convolve(losses, np.ones(20) / 20, "valid")
+    assert incident.step == int(np.flatnonzero(means > 2)[0]) + 20
+
+
+def test_a_loss_that_falls_has_no_incident() -> None:
+    assert recording(np.geomspace(3, 1e-3, 500)).incidents == []
+
+
+def test_smoothing_is_the_mean_weighted_by_age() -> None:
+    step = np.array([1.0, 2.0, 3.0, 4.0])
+    values = np.array([1.0, 5.0, np.nan, 8.0])
+    found = smoothed(step, values, 3.0)
+    weights = np.exp(-(4 - step[[0, 1, 3]]) / 3)
+    # The value after a gap stands for the steps since the one before.
+    weights[2] = (1 - np.exp(-2 / 3)) / (1 - np.exp(-1 / 3))
+    expected = float((weights * values[[0, 1, 3]]).sum() / weights.sum())
+    assert found[3] == pytest.approx(expected, rel=1e-12)
+    assert found[2] == found[1]
+    np.testing.assert_array_equal(smoothed(step, values, 0), values)
+
+
+def test_a_trailing_rate_is_samples_over_seconds_of_the_last_steps_together() -> None:
+    step = np.arange(1.0, 5.0)
+    rate = trailing_rate(step, np.array([1.0, 4.0, 5.0, 6.0]), 32 * step, 2)
+    np.testing.assert_allclose(rate, [32, 16, 64 / 4, 32])
+
+
+def test_the_spread_is_that_of_typical_values() -> None:
+    low, high = np.array([1.0, 1.0, 50.0]), np.array([300.0, np.nan, 300.0])
+    assert spread([low, high]) == 300.0
+    assert spread([low]) == 1.0
+    assert spread([low, np.zeros(3)]) == 1.0

@@ -1,0 +1,51 @@
+"""Time and memory of nodes, from a real profile of a sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from workbench.artifacts import generate_artifacts
+from workbench.data import Dataset
+from workbench.graph_view import graphs_of_source
+from workbench.graph_view.node_costs import node_costs
+from workbench.load import load_model
+from workbench.profiling import profile
+from workbench.widgets import GraphView
+
+HIDDEN, BATCH = 128, 32
+
+
+def test_a_real_profile_is_painted_on_the_nodes(digits: Dataset, tmp_path: Path) -> None:
+    artifacts = generate_artifacts(load_model("digits-mlp"), directory=tmp_path)
+    found = profile("digits-mlp", digits, "ondevice", steps=3, threads=1, batch_size=BATCH)
+    shown = graphs_of_source(artifacts).read("training", print).description
+    on_nodes = node_costs(shown, found)
+
+    [engine] = [each for each in found.engines if each.engine == "ondevice"]
+    timed = {node.name: us for node, us in zip(shown.nodes, on_nodes.times_us, strict=True) if us}
+    recorded = {time.node: time.us for time in engine.times if time.node in timed}
+    assert timed == pytest.approx(recorded)
+    # All of the backward pass is on the graph; what was fused when it was loaded is said.
+    backward = {time.node for time in engine.times if time.part == "backward" and time.node}
+    assert backward <= timed.keys()
+    assert "FusedGemm" in on_nodes.sentence
+    # Float32 of a batch: what a hidden layer leaves, to the byte.
+    relu = next(i for i, node in enumerate(shown.nodes) if node.op == "Relu")
+    assert on_nodes.result_bytes[relu] == BATCH * HIDDEN * 4
+
+    view = GraphView(artifacts, graphs=["training"])
+    sent: list[tuple[dict[str, Any], list[bytes]]] = []
+    view.send = lambda content, buffers=(): sent.append((content, list(buffers)))
+    try:
+        assert view.wait(60)
+        assert view.paint(found, by="time") == view.painted_note == on_nodes.sentence
+    finally:
+        view.close()
+    [buffers] = [buffers for content, buffers in sent if content["kind"] == "painted"]
+    times, bytes_ = (np.frombuffer(each, "<f4") for each in buffers)
+    assert np.count_nonzero(np.isfinite(times)) >= len(timed)
+    assert bytes_[relu] == BATCH * HIDDEN * 4

@@ -1,0 +1,1 @@
+"""Builds the artifacts of a model in a child process, where torch may be imported."""

@@ -1,0 +1,218 @@
+"""The origin of each node of the training graph, recorded when the artifacts are generated.
+
+`provenance.json` is a separate file, which a device does not read. Nodes are identified by
+their position in forward_model.onnx and training_model.onnx.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pydantic import BaseModel
+
+from workbench.artifacts.manifest_record import PROVENANCE
+from workbench.errors import ArtifactsError, RunFolderError
+from workbench.export.exported_graph import LAYER
+from workbench.files.format_version import refuse_newer_format
+from workbench.files.input_file import is_file
+from workbench.files.json_file import read_json
+from workbench.run_folder.records import check_record
+
+if TYPE_CHECKING:
+    import onnx
+
+    from workbench.artifacts.generation.trainable_graph import TrainableGraph
+    from workbench.ort.graph.node_origins import NodeOrigin
+
+FORMAT_VERSION = 1
+
+MadeBy = Literal["export", "loss", "rewrite", "fusion", "gradient", "update"]
+
+OWN_GRADIENT = "a gradient of the workbench's own, where ONNX Runtime has none or a wrong one"
+SEEDED = "draws by the seed of the run"
+
+
+class NodeProvenance(NamedTuple):
+    """Origin of one node."""
+
+    made_by: MadeBy
+    """Origin of the node: "export", the exporter; "loss", added by the workbench with the loss;
+    "rewrite", added or changed by a rewrite; "fusion", ONNX Runtime's graph optimizer; "gradient",
+    added to compute gradients; "update", writes a gradient or a buffer for the next step."""
+    origins: tuple[int, ...]
+    """Positions in the forward graph of the nodes that it replaces, or whose gradient it is."""
+    layer: str
+    """Name of the module that these came from; empty if unknown."""
+    note: str
+    """Description of the change, in a clause; may be empty."""
+
+
+class Provenance(NamedTuple):
+    """Origins of the nodes of the two graphs, in their order."""
+
+    forward: tuple[NodeProvenance, ...]
+    training: tuple[NodeProvenance, ...]
+
+
+class _NodeRecord(NamedTuple):
+    made_by: MadeBy
+    origins: list[int]
+    layer: int
+    note: int
+
+
+class _ProvenanceRecord(BaseModel):
+    format: int
+    layers: list[str]
+    notes: list[str]
+    forward: list[_NodeRecord]
+    training: list[_NodeRecord]
+
+
+def provenance_of(made: TrainableGraph, origins: tuple[NodeOrigin, ...]) -> Provenance:
+    """Combine the records of the stages.
+
+    Args:
+        made: the forward graph with its loss, before and after the rewrites.
+        origins: of the nodes of the training graph, by the nodes of the rewritten one.
+    """
+    nodes = list(made.graph.graph.node)
+    place = {_key(node): index for index, node in enumerate(nodes)}
+    layers = [_layer(node) for node in nodes]
+    forward = _forward(made, nodes, layers)
+    replaced = {one.node: one for one in made.rewrites.replacements}
+    readers: dict[str, int] = {}
+    """The first node that reads each value."""
+    for index, node in enumerate(nodes):
+        for name in node.input:
+            readers.setdefault(name, index)
+
+    def recorded(origin: NodeOrigin) -> NodeProvenance:
+        rewrites = [replaced[name] for name in origin.sources if name in replaced]
+        names = [
+            name
+            for source in origin.sources
+            for name in (replaced[source].origins if source in replaced else (source,))
+        ]
+        found = tuple(sorted({place[name] for name in names if name in place}))
+        note = "; ".join(dict.fromkeys(one.note for one in rewrites))
+        made_by: MadeBy
+        if origin.made_by == "update":
+            reader = readers.get(origin.updated)
+            layer = "" if reader is None else layers[reader]
+            return NodeProvenance("update", (), layer, f"of {origin.updated}")
+        if origin.made_by == "given":
+            made_by = "rewrite" if rewrites else forward[found[0]].made_by if found else "rewrite"
+            note = note or (forward[found[0]].note if found else "")
+        else:
+            made_by = origin.made_by
+            if made_by == "gradient":
+                note = OWN_GRADIENT if origin.own_gradient else ""
+        return NodeProvenance(made_by, found, _shared([layers[i] for i in found]), note)
+
+    return Provenance(tuple(forward), tuple(map(recorded, origins)))
+
+
+def _forward(
+    made: TrainableGraph, nodes: list[onnx.NodeProto], layers: list[str]
+) -> list[NodeProvenance]:
+    """The nodes of the forward graph with its loss, with their origin."""
+    graph = made.forward.training.graph
+    exported = {name for node in graph.node for name in node.output if name}
+    needed = {value.name for value in graph.output}
+    for node in reversed(nodes):
+        if not needed.isdisjoint(node.output):
+            needed.update(name for name in node.input if name)
+    found = []
+    for index, (node, layer) in enumerate(zip(nodes, layers, strict=True)):
+        own = exported.isdisjoint(node.output)
+        seeded = own and not needed.isdisjoint(node.output)
+        made_by: MadeBy = "rewrite" if seeded else "loss" if own else "export"
+        found.append(NodeProvenance(made_by, (index,), layer, SEEDED if seeded else ""))
+    return found
+
+
+def _shared(layers: list[str]) -> str:
+    """The innermost module that contains all of `layers`."""
+    if not layers:
+        return ""
+    paths = [layer.split(".") for layer in layers]
+    kept = 0
+    while all(len(path) > kept and path[kept] == paths[0][kept] for path in paths):
+        kept += 1
+    return ".".join(paths[0][:kept])
+
+
+def _layer(node: onnx.NodeProto) -> str:
+    return next((entry.value for entry in node.metadata_props if entry.key == LAYER), "")
+
+
+def _key(node: onnx.NodeProto) -> str:
+    return next((str(name) for name in node.output if name), "")
+
+
+def write_provenance(provenance: Provenance, folder: Path) -> None:
+    """Write `provenance.json`, layers and notes once each."""
+    layers: dict[str, int] = {}
+    notes: dict[str, int] = {}
+
+    def record(nodes: tuple[NodeProvenance, ...]) -> list[list[object]]:
+        return [
+            [
+                node.made_by,
+                list(node.origins),
+                layers.setdefault(node.layer, len(layers)),
+                notes.setdefault(node.note, len(notes)),
+            ]
+            for node in nodes
+        ]
+
+    forward, training = record(provenance.forward), record(provenance.training)
+    content = {
+        "format": FORMAT_VERSION,
+        "layers": list(layers),
+        "notes": list(notes),
+        "forward": forward,
+        "training": training,
+    }
+    text = json.dumps(content, separators=(",", ":"))
+    (folder / PROVENANCE).write_text(text, encoding="utf-8")
+
+
+def read_provenance(folder: Path) -> Provenance | None:
+    """The provenance recorded in a folder of artifacts; None if an older workbench recorded none.
+
+    Raises:
+        ArtifactsError: the record is corrupt, or from a newer version.
+    """
+    path = folder / PROVENANCE
+    if not is_file(path):
+        return None
+    try:
+        content = read_json(path)
+        check_record(_ProvenanceRecord, content, path)
+    except RunFolderError as error:
+        raise ArtifactsError(f"{error} Generate the artifacts again.") from None
+    refuse_newer_format(content["format"], FORMAT_VERSION, str(path), ArtifactsError, "")
+    try:
+        return Provenance(_nodes(content, "forward"), _nodes(content, "training"))
+    except IndexError:
+        raise ArtifactsError(
+            f"{path} is corrupt: a node points to a layer, a note or a node that is not there. "
+            "Generate the artifacts again."
+        ) from None
+
+
+def _nodes(content: dict[str, list[object]], name: str) -> tuple[NodeProvenance, ...]:
+    record = _ProvenanceRecord.model_validate(content)
+    count = len(record.forward)
+    found = []
+    for made_by, origins, layer, note in record.forward if name == "forward" else record.training:
+        if not all(0 <= origin < count for origin in origins) or layer < 0 or note < 0:
+            raise IndexError
+        found.append(
+            NodeProvenance(made_by, tuple(origins), record.layers[layer], record.notes[note])
+        )
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Printed results, tables and progress, shared by the commands."""

@@ -1,0 +1,58 @@
+"""Output of `workbench compare`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workbench.cli.printing.output import frame_rows, print_json, print_rows, say
+from workbench.display.number_format import significant
+
+if TYPE_CHECKING:
+    from workbench.compare import Comparison
+
+SIGNIFICANT = ("samples_per_s", "ratio", "ratio_low", "ratio_high")
+"""Columns formatted with `significant`."""
+SENTENCES = ("pytorch_fallbacks", "warning")
+"""Columns printed below the table."""
+
+
+def print_comparison(comparison: Comparison, json: bool) -> None:
+    """Print a comparison that has ended: its verdict, table, caption and errors."""
+    rows = frame_rows(comparison.table())
+    if json:
+        print_json(_document(comparison, rows))
+        return
+    from workbench.compare import MARK
+
+    pytorch_fallbacks = comparison.pytorch_fallbacks
+    for row in rows:
+        row["engine"] += MARK * (row["engine"] in pytorch_fallbacks)
+        for name in SIGNIFICANT:
+            row[name] = None if row[name] is None else significant(row[name])
+        for name in SENTENCES:
+            del row[name]
+    # The verdict comes first: a ratio from a busy machine is not read before that is known.
+    say(f"{comparison.verdict().sentence}\n")
+    print_rows(rows, "No engine ran.", right=SIGNIFICANT)
+    say(f"\n{comparison.caption}")
+    for engine, cause in comparison.errors.items():
+        say(f"{engine} failed: {cause}")
+    for engine, sentences in pytorch_fallbacks.items():
+        say(f"{MARK} {engine}: {sentences}")
+
+
+def _document(comparison: Comparison, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    load = comparison.load
+    return {
+        "id": comparison.id,
+        "status": comparison.status,
+        "reference": comparison.reference,
+        "caption": comparison.caption,
+        "warning": comparison.warning,
+        "verdict": comparison.verdict()._asdict(),
+        "load": None if load is None else {**load._asdict(), "other_cores": load.other_cores},
+        "round_loads": [each and each._asdict() for each in comparison.round_loads],
+        "engines": rows,
+        "runs": {engine: run.id for engine, run in comparison.runs.items()},
+        "errors": comparison.errors,
+    }

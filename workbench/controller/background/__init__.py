@@ -1,0 +1,1 @@
+"""Work on threads of its own: loading models, reading graphs, predictions and tasks."""

@@ -1,0 +1,1 @@
+"""Rows from files and from torch datasets, one file a format."""

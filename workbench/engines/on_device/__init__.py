@@ -1,1 +1,0 @@
-"""Checks before on-device training starts, and its state beside the weights."""

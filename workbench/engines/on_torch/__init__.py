@@ -1,1 +1,0 @@
-"""Code shared by the engines that train a torch module."""

@@ -1,0 +1,1 @@
+"""A description of a graph in other formats: binary, SVG and Model Explorer's JSON."""

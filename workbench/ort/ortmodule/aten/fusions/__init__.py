@@ -1,0 +1,1 @@
+"""Whole layers of a forward graph as one kernel of PyTorch."""

@@ -1,0 +1,1 @@
+"""Single nodes as kernels of PyTorch, one file a family of operators."""

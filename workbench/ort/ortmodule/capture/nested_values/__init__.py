@@ -1,0 +1,1 @@
+"""Nested arguments and results of a module as flat tensors and constants."""

@@ -1,0 +1,1 @@
+"""Gradients of operators that slide a window over an image or a line."""

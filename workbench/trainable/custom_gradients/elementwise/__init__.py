@@ -1,0 +1,1 @@
+"""Gradients of arithmetic and functions that are computed element by element."""

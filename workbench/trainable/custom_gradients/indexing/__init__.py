@@ -1,0 +1,1 @@
+"""Gradients of operators that select, join or rearrange elements."""

@@ -1,0 +1,1 @@
+"""Why a node cannot be trained through: its operator, its element type, or a known error."""

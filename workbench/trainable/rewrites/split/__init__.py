@@ -1,0 +1,1 @@
+"""Rewrites that end in Split, or replace it."""

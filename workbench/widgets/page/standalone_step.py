@@ -1,0 +1,94 @@
+"""The base class of steps of the app that can also be used alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ipywidgets
+
+from workbench.controller import Controller, Setup
+from workbench.controller.model.sources import model_or_name
+from workbench.controller.view import View
+from workbench.errors import ModelError
+from workbench.widgets.page.boxes import area
+from workbench.widgets.page.controls import Controls
+from workbench.widgets.page.status import Status
+from workbench.widgets.page.status_view import StatusView
+from workbench.widgets.subshell import answer_while_busy
+
+
+class StandaloneStep(ipywidgets.Box):  # type: ignore[misc]
+    """A box that is a part of an app, or a page with its own controller, status and buttons.
+
+    A subclass calls `_begin` first, then creates its widgets, then calls `_ready`.
+    """
+
+    controller: Controller
+    status: Status | None = None
+    controls: Controls | None = None
+
+    def _begin(
+        self, controller: Controller | None, actions: tuple[str, ...] = ()
+    ) -> list[ipywidgets.DOMWidget]:
+        """Use the controller of the app, or create one; returns the widgets above the step."""
+        self._is_alone = controller is None
+        self.controller = Controller(View(), Setup()) if controller is None else controller
+        if not self._is_alone:
+            return []
+        self.status = Status(message=self.controller.state.message)
+        self.controls = Controls(
+            {name: each for name, each in actions_of(self.controller).items() if name in actions}
+        )
+        self.controller.readiness.hint = "Press Train." if "Train" in actions else ""
+        self.controller.views.add(StatusView(self.status, self.controls))
+        return [area("wb-top", [area("wb-actions", [self.status, self.controls])])]
+
+    def _ready(self, model: Any) -> None:
+        """Lay out and, if used alone, choose the model."""
+        if self._is_alone:
+            self.add_class("wb-page")
+            self.add_class("wb-alone")
+            answer_while_busy(self)
+            if model is not None:
+                try:
+                    self.choose(model)
+                except ModelError:
+                    self.close()
+                    raise
+        else:
+            self.add_class("wb-step")
+
+    def choose(self, model: Any) -> None:
+        """Choose a model as if its name had been typed.
+
+        Args:
+            model: a `Model`, a text as typed, or an object that has a name in the notebook.
+
+        Raises:
+            ModelError: it is an object that a page cannot choose.
+        """
+        self.controller.choose_model(model_or_name(model))
+
+    def close(self) -> None:
+        """Close the step and, if used alone, end its threads."""
+        if self._is_alone:
+            self.controller.close()
+        super().close()
+
+    @property
+    def setup(self) -> Setup:
+        """Settings that jobs are started with."""
+        return self.controller.setup
+
+
+def actions_of(controller: Controller) -> dict[str, Callable[[], Any]]:
+    """The action of each button, by its name."""
+    return {
+        "Train": controller.train,
+        "Compare": controller.compare,
+        "Pause": controller.pause,
+        "Resume": controller.resume,
+        "Step once": controller.step_once,
+        "Stop": controller.stop,
+    }
