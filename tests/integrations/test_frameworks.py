@@ -144,7 +144,7 @@ def test_the_trainer_keeps_the_ort_module_that_it_is_given(answers: Trained) -> 
 
 
 @needs("trainer")
-def test_it_generates_what_the_plain_module_does(answers: Trained) -> None:
+def test_it_generates_the_text_of_the_plain_module(answers: Trained) -> None:
     """After as many steps: two rows of eight tokens each, behind the prompt."""
     written = answers["trainer-given"]["written"]
     assert written == answers["trainer-given"]["expected"]
@@ -201,7 +201,7 @@ def test_ranks_of_deepspeed_train_as_one_process(on_two_ranks: Trained, name: st
         pytest.param("on_two_ranks", 2, marks=pytest.mark.sweep),
     ],
 )
-def test_deepspeed_goes_on_from_its_checkpoint(
+def test_deepspeed_continues_from_its_checkpoint(
     request: pytest.FixtureRequest, ranks: str, stage: int
 ) -> None:
     answer = request.getfixturevalue(ranks)[f"deepspeed-{stage}-resumed"]
@@ -238,7 +238,9 @@ def test_the_trainer_is_refused_where_deepspeed_leaves_no_place_for_an_ort_modul
 
 @needs("deepspeed")
 @pytest.mark.parametrize("ranks", [ON_ONE_RANK, ON_TWO_RANKS])
-def test_what_zero_3_partitions_runs_in_pytorch(request: pytest.FixtureRequest, ranks: str) -> None:
+def test_modules_partitioned_by_zero_3_run_in_pytorch(
+    request: pytest.FixtureRequest, ranks: str
+) -> None:
     """Around an ORTModule, around layers that are, and around one made under `zero.Init`."""
     answer = request.getfixturevalue(ranks)["deepspeed-3"]
     assert answer["difference"] <= 1e-6

@@ -108,7 +108,7 @@ class Bench:
         return engine_class(engine)(setup)
 
     def together(self, engine: Engine, drive: Callable[[Engine], Any], first: int = 0) -> Any:
-        """What `drive` returns of rank 0, which the other follows."""
+        """The result of `drive` on rank 0, which the other rank follows."""
         if self.ranks.rank:
             follow(engine, self.ranks, iter(batches()[first:]))
             return None

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tests.ort.ortmodule.usage import UseCase, network, step
+from tests.ort.ortmodule.usage.usage import UseCase, network, step
 
 CALLS = {"seen": 0}
 TOTAL = 0
@@ -86,7 +86,7 @@ def logs(module: Any, x: Tensor) -> Tensor:
 
 
 def notes_rows(module: Any, x: Tensor) -> Tensor:
-    """What the first call leaves is what was there: only the export sees that it follows sizes."""
+    """The first call leaves its state unchanged: only the export sees that it depends on sizes."""
     module.rows = x.shape[0]
     return module.linear(x)  # type: ignore[no-any-return]
 

@@ -13,7 +13,7 @@ from tests.answers import Answers, probed
 from tests.ort.ortmodule.effect_cases import CASES
 from tests.representative import representative
 
-PROBE = "tests.ort.ortmodule.usage_probe"
+PROBE = "tests.ort.ortmodule.usage.usage_probe"
 
 USUAL = list(
     representative(

@@ -26,7 +26,7 @@ STROKE = [[(0.1, 0.1), (0.9, 0.9)]]
 
 @pytest.fixture
 def prepared(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was made ready for a training."""
+    """The arguments with which artifacts were prepared for a training."""
     asked: list[Any] = []
     monkeypatch.setattr(
         own_examples, "prepare", lambda *args, **settings: asked.append((args, settings))

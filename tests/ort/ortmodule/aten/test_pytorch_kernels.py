@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.answers import ROOT, Answers, probed
+from tests.ort.ortmodule.dropped_attention import SWITCHES
 from tests.ort.ortmodule.kernel_cases import CASES, GROUPS, WITHOUT_PRODUCTS, group_of
 from workbench.ort.ortmodule.aten.operators.choices import CHOICES
 
@@ -154,7 +155,7 @@ def test_every_choice_is_tested(answers: Answers) -> None:
     assert tested == {*CHOICES, "Attention", "Linear"}
 
 
-def test_dropout_scales_what_stays_and_follows_the_seed(answers: Answers) -> None:
+def test_dropout_scales_kept_values_and_follows_the_seed(answers: Answers) -> None:
     answer = answers["dropout"]
     chosen = {op: counts for op, counts in answer["chosen"].items() if op.startswith("Dropout")}
     assert chosen == {"Dropout": {"PyTorch": 2}, "DropoutGrad": {"PyTorch": 2}}
@@ -165,6 +166,20 @@ def test_dropout_scales_what_stays_and_follows_the_seed(answers: Answers) -> Non
     assert answer["alike"], "one seed drew two masks"
     assert answer["other_seed"] > 0.2, "two seeds drew one mask"
     assert answer["two_of_one_input"] > 0.4, "two dropouts of one value drew the same mask"
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_attention_with_dropout_is_a_kernel_of_our_own(switch: str, answers: Answers) -> None:
+    answer = answers["dropped attention"][switch]
+    for kernel in ("Attention", "AttentionGradient"):
+        assert answer["chosen"][kernel] == {"the workbench": 1}
+    # A mean of 400 draws; that of one is 1 to 2 away.
+    assert answer["mean"] < 0.15
+    assert answer["anew"] > 0.1, "two steps dropped the same"
+    assert answer["alike"], "one seed dropped two ways"
+    assert answer["other seed"] > 0.1, "two seeds dropped the same"
+    if switch != "off":
+        assert answer["slope"] == pytest.approx(answer["squared"], rel=2e-3)
 
 
 def test_dropout_draws_the_same_with_any_number_of_threads(answers: Answers) -> None:
@@ -192,13 +207,13 @@ def test_a_kernel_that_fails_is_an_error(operator: str, words: str, answers: Ans
     assert "frame #" not in message, "a stack of C++ frames tells people nothing"
 
 
-def test_what_is_computed_again_keeps_its_operators(answers: Answers) -> None:
+def test_recomputed_nodes_keep_their_operators(answers: Answers) -> None:
     chosen = answers["recomputation"]["chosen"]
     assert chosen["Gelu"] == {"ONNX Runtime": 1}
     assert chosen["GeluGrad"] == {"PyTorch": 1}
 
 
-def test_a_packed_projection_is_split_as_it_lies(answers: Answers) -> None:
+def test_a_packed_projection_becomes_one_split(answers: Answers) -> None:
     operators = answers["packed"]["operators"]
     assert operators["Split"] == 1
     assert "Squeeze" not in operators
