@@ -15,9 +15,9 @@ from torch import nn
 from workbench.export.effects.state_snapshot import RECURRENT_CACHES, derived_tensors
 from workbench.export.effects.user_functions import (
     UserFunctions,
+    globals_read,
     is_looked_into,
     is_users,
-    names_read,
     user_classes,
 )
 
@@ -78,7 +78,7 @@ class Attributes:
             )
         for function in called.functions:
             scope = function.__globals__
-            names = (name for name in set(names_read(function.__code__)) if name in scope)
+            names = (name for name in set(globals_read(function.__code__)) if name in scope)
             self._watch(scope, names)
             self._cells += [cell for cell in function.__closure__ or () if _is_set(cell)]
         for base in user_classes(modules[0]):
