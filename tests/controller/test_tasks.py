@@ -499,7 +499,8 @@ def test_the_largest_batch_is_offered_as_far_as_there_are_rows(
     page.tasks.show_prediction(SimpleNamespace(artifacts=artifacts))  # type: ignore[arg-type]
     page.tasks.start("largest_batch")
     result = done(page, "largest_batch").result
-    assert result is not None and f"{fits:,} rows" in result.sentences
+    assert result is not None
+    assert f"{fits:,} rows" in result.sentences
     assert (result.offer, result.settings) == (f"Use batch size {used:,}", {"batch_size": used})
 
 
@@ -533,7 +534,8 @@ def test_each_task_does_what_it_says(
         assert state.result is not None, state.problem
         assert said in state.result.sentences
     found = page.tasks.state("largest_batch").result
-    assert found is not None and found.settings == {"batch_size": len(digits.train)}
+    assert found is not None
+    assert found.settings == {"batch_size": len(digits.train)}
     assert "ai.onnx;" in (tmp_path / "required_operators.config").read_text(encoding="utf-8")
     page.typed.set(threads=1)
     page.tasks.type("tune", "engines", "ondevice")

@@ -197,13 +197,13 @@ def test_a_section_passes_on_what_is_pressed_and_shows_what_it_came_to() -> None
         result = TaskResult("Done.", False, (table,), "Use batch size 64", {"batch_size": 64})
         section.show(state._replace(result=result, outdated=True))
         assert section.offer == "Use batch size 64"
-        step.controller.tasks._change("cache", result=result)
-        section._handle_custom_msg({"kind": "apply"}, [])
-        assert step.controller.typed.read.settings["batch_size"] == 64
         assert (section.sentences, section.good, section.outdated) == ("Done.", False, True)
         assert section.tables == [
             {"caption": "Sizes", "columns": ["Name", "Bytes"], "rows": [["a", "1"]]}
         ]
+        step.controller.tasks._change("cache", result=result)
+        section._handle_custom_msg({"kind": "apply"}, [])
+        assert step.controller.typed.read.settings["batch_size"] == 64
     finally:
         step.close()
 
