@@ -40,24 +40,41 @@ def biased() -> Iterator[Case]:
         sums = helper.make_node("ReduceSum", ["x", "axes"], ["db"], "node", keepdims=0)
         feeds = {"x": draw(*shape)}
         yield Case("ReduceSum", detail, [sums], feeds, {"db": features}, {}, (AXES,))
-        nodes = [
-            helper.make_node("Add", ["x", "b"], ["s"], "sum"),
-            helper.make_node("Gelu", ["s"], ["y"], "node", domain=MICROSOFT),
-            helper.make_node("GeluGrad", ["dy", "s"], ["dx"], "back", domain=MICROSOFT),
-            helper.make_node("ReduceSum", ["dx", "axes"], ["db"], "bias", keepdims=0),
-        ]
-        given = {"x": draw(*shape), "b": draw(*features), "dy": draw(*shape)}
-        results = {"y": shape, "dx": shape, "db": features}
-        yield Case("Bias and Gelu, both ways", detail, nodes, given, results, {}, (AXES,))
+        for form in ("Gelu", "FastGelu"):
+            nodes = [
+                helper.make_node("Add", ["x", "b"], ["s"], "sum"),
+                helper.make_node(form, ["s"], ["y"], "node", domain=MICROSOFT),
+                helper.make_node(f"{form}Grad", ["dy", "s"], ["dx"], "back", domain=MICROSOFT),
+                helper.make_node("ReduceSum", ["dx", "axes"], ["db"], "bias", keepdims=0),
+            ]
+            given = {"x": draw(*shape), "b": draw(*features), "dy": draw(*shape)}
+            results = {"y": shape, "dx": shape, "db": features}
+            name = f"Bias and {form}, both ways"
+            yield Case(name, detail, nodes, given, results, {}, (AXES,))
 
 
 def attentions() -> Iterator[Case]:
     """Both passes, with the transposes of heads, of which the first has no mask."""
     turned = {"perm": [0, 2, 1, 3]}
-    for batch, heads, places, channels in ((16, 4, 128, 32), (8, 4, 64, 36), (2, 12, 512, 64)):
+    for batch, heads, places, channels, share in (
+        (16, 4, 128, 32, 0.0),
+        (8, 4, 64, 36, 0.0),
+        (2, 12, 512, 64, 0.0),
+        (16, 4, 128, 32, 0.1),
+        (2, 12, 512, 64, 0.1),
+    ):
         shape = (batch, places, heads, channels)
         causal = np.triu(np.full((places, places), -np.inf, np.float32), 1)
         mask = np.zeros_like(causal) if batch == 16 else causal
+        drops, used, given = [], "p", ["share", "true"]
+        if share:
+            used = "left"
+            drops = [
+                helper.make_node("Dropout", ["p", *given], ["left", "stays"], "drop"),
+                helper.make_node(
+                    *("DropoutGrad", ["dleft", "stays", *given], ["dp"], "undrop"), domain=MICROSOFT
+                ),
+            ]
         nodes = [
             helper.make_node("Transpose", ["q_in"], ["q"], "q", **turned),
             helper.make_node("Transpose", ["k_in"], ["k"], "k", perm=[0, 2, 3, 1]),
@@ -66,12 +83,14 @@ def attentions() -> Iterator[Case]:
             helper.make_node("Mul", ["products", "scale"], ["scaled"], "scaled"),
             helper.make_node("Add", ["scaled", "mask"], ["scores"], "scores"),
             helper.make_node("Softmax", ["scores"], ["p"], "p", axis=-1),
-            helper.make_node("MatMul", ["p", "v"], ["mixed"], "mixed"),
+            *drops[:1],
+            helper.make_node("MatMul", [used, "v"], ["mixed"], "mixed"),
             helper.make_node("Transpose", ["mixed"], ["y"], "y", **turned),
             helper.make_node("Transpose", ["dy"], ["dmixed"], "dmixed", **turned),
-            _product(["p", "dmixed"], "dv_turned", transA=1),
+            _product([used, "dmixed"], "dv_turned", transA=1),
             helper.make_node("Transpose", ["dv_turned"], ["dv"], "dv", **turned),
-            _product(["dmixed", "v"], "dp", transB=1),
+            _product(["dmixed", "v"], f"d{used}", transB=1),
+            *drops[1:],
             helper.make_node("SoftmaxGrad_13", ["dp", "p"], ["ds"], "ds", domain=MICROSOFT),
             helper.make_node("Mul", ["ds", "scale"], ["dproducts"], "dproducts"),
             _product(["q", "dproducts"], "dk_turned", transA=1),
@@ -80,10 +99,15 @@ def attentions() -> Iterator[Case]:
             helper.make_node("Transpose", ["dq_turned"], ["dq"], "dq", **turned),
         ]
         scale = numpy_helper.from_array(np.array(channels**-0.5, np.float32), "scale")
-        constants = (scale, numpy_helper.from_array(mask, "mask"))
+        constants = (
+            *(scale, numpy_helper.from_array(mask, "mask")),
+            *(numpy_helper.from_array(np.array(share, np.float32), "share"),) * bool(share),
+            *(numpy_helper.from_array(np.array(True), "true"),) * bool(share),
+        )
         feeds = {name: draw(*shape) for name in ("q_in", "k_in", "v_in", "dy")}
         results = dict.fromkeys(("y", "dq", "dk", "dv"), shape)
         detail = f"{batch} x {heads} heads, {places} places, {channels} channels"
+        detail += f", dropout {share}" * bool(share)
         yield Case("Attention, both ways", detail, nodes, feeds, results, {}, constants)
 
 
@@ -235,6 +259,8 @@ def main() -> None:
             share = multiplying(operations(case)) / took
             rate = operations(case) / took / 1e9
             bound = f"; ours {rate:.0f} GFLOP/s, {share:.0%} of a large matrix product"
+        if "dropout" in case.detail:
+            found["difference"] = None
         measured.append([case.operator, case.detail, found, bound])
     print(json.dumps(measured))
 

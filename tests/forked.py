@@ -13,12 +13,14 @@ from typing import Any
 
 from tests.fork_server import forked
 
+ROOT = Path(__file__).parents[1]
+
 LONGEST_ANSWER = 60_000
 """Bytes; a pipe holds at least 65,536."""
 
 
 def outcome(case: Callable[[], Any]) -> Any:
-    """What `case` returns in a fork, or as text the error or signal that it ended with."""
+    """The result of `case` in a fork, or as text the error or signal that it ended with."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -39,10 +41,10 @@ def outcome(case: Callable[[], Any]) -> Any:
 
 def outcomes_of(script: ModuleType, timeout_s: float = 240) -> dict[str, Any]:
     """Run a module that prints {case: outcome} in a fork of its own."""
-    path = Path(str(script.__file__))
+    path = Path(str(script.__file__)).relative_to(ROOT).with_suffix("")
     done = subprocess.run(
-        forked("-m", f"tests.{path.parent.name}.{path.stem}"),
-        cwd=path.parents[2],
+        forked("-m", ".".join(path.parts)),
+        cwd=ROOT,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,

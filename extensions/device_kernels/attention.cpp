@@ -1,18 +1,21 @@
-// Attention: Q, K, V, mask -> Y = softmax(scale Q Kᵀ + mask) V, and of each row of the scores its
+// Attention: Q, K, V, mask, seed -> Y = softmax(scale Q Kᵀ + mask) V, and of each row of the scores its
 // largest and one over its sum of powers, from which the gradient computes the probabilities again.
-// AttentionGradient: dY, Q, K, V, mask, those two of each row -> dQ, dK, dV. With P the probabilities,
+// AttentionGradient: dY, Q, K, V, mask, seed, those two of each row -> dQ, dK, dV. With P the probabilities,
 //     dV = Pᵀ dY,  dP = dY Vᵀ,  dS = P (dP - sum of P dP over a row),  dQ = scale dS K,  dK = scale dSᵀ Q.
 //
 // The probabilities are never in memory: there are those of kBlock queries of one head at a time. The
 // tensors may be stored with their axes in any order: `query_axes` and so on say which axis of the tensor
 // is each of heads..., position, channel. The mask is broadcast to the scores; it is one zero where there
 // is none. With `empty_rows`, a query whose keys are all masked gets zeros, as where the probabilities
-// are masked again after softmax.
+// are masked again after softmax. With `dropout`, that share of the probabilities is dropped before they
+// weigh V, and the rest is divided by what stays: which ones depends on the seed, the node's `stream` and the
+// place of the probability alone, so the gradient drops the same.
 
 #include <algorithm>
 #include <limits>
 #include <string>
 
+#include "dropped.h"
 #include "exponential.h"
 #include "kernels.h"
 #include "matrix_product.h"
@@ -112,6 +115,8 @@ struct Head {
   bool empty_rows;
   const float* mask;
   int64_t mask_row_step, mask_column_step;
+  int64_t index;
+  Dropped dropped;
 };
 
 struct Read {
@@ -179,12 +184,13 @@ INTO_THE_CALLER float largest_of(const float* __restrict scores, int64_t count) 
 
 FOR_EACH_PROCESSOR void forward(const Head& head, Read q, Read k, Read v, Written y, float* largest,
                                 float* inverse, float* scratch) {
-  // Kᵀ, V, and of a block of queries Q, the scores, and Y.
+  // Kᵀ, V, of a block of queries Q, the scores, and Y, and of one query what is dropped.
   float* keys = scratch;
   float* values = keys + head.channels * head.key_step;
   float* queries = values + head.keys * head.wide_values;
   float* scores = queries + kBlock * head.channels;
   float* sums = scores + kBlock * head.key_step;
+  float* kept = sums + kBlock * head.wide_values;
   copy_turned(k, head.keys, head.channels, keys, head.wide_keys, head.key_step);
   copy_rows(v.values, v.row_step, v.column_step, head.keys, head.values, 1.0f, values,
             head.wide_values);
@@ -209,6 +215,9 @@ FOR_EACH_PROCESSOR void forward(const Head& head, Read q, Read k, Read v, Writte
       const bool empty = head.keys == 0 || (head.empty_rows && most < kMasked);
       largest[begin + i] = empty ? 0.0f : most;
       inverse[begin + i] = empty ? 0.0f : 1.0f / sum;
+      if (!head.dropped.any()) continue;
+      head.dropped.factors(head.index, begin + i, head.keys, kept);
+      for (int64_t j = 0; j < head.keys; ++j) row[j] *= kept[j];
     }
     multiply(tall, head.wide_values, head.keys, {scores, head.key_step, 1}, values,
              head.wide_values, sums, head.wide_values, false);
@@ -230,7 +239,7 @@ FOR_EACH_PROCESSOR void backward(const Head& head, Read dy, Read q, Read k, Read
                                  const float* largest, const float* inverse, Written dq, Written dk,
                                  Written dv, float* scratch) {
   // K and V as they are and transposed, sums of their gradients, and of a block of queries Q, dY, the
-  // probabilities, dS, and dQ.
+  // probabilities, dS, and dQ; of one query, what is dropped.
   float* keys = scratch;
   float* turned_keys = keys + head.keys * head.wide_channels;
   float* turned_values = turned_keys + head.channels * head.key_step;
@@ -241,6 +250,7 @@ FOR_EACH_PROCESSOR void backward(const Head& head, Read dy, Read q, Read k, Read
   float* chances = upstream + kBlock * head.wide_values;
   float* slopes = chances + kBlock * head.key_step;
   float* query_sums = slopes + kBlock * head.key_step;
+  float* kept = query_sums + kBlock * head.wide_channels;
   copy_rows(k.values, k.row_step, k.column_step, head.keys, head.channels, 1.0f, keys,
             head.wide_channels);
   copy_turned(k, head.keys, head.channels, turned_keys, head.wide_keys, head.key_step);
@@ -269,6 +279,10 @@ FOR_EACH_PROCESSOR void backward(const Head& head, Read dy, Read q, Read k, Read
         std::fill_n(slope, head.wide_keys, 0.0f);
         continue;
       }
+      if (head.dropped.any()) {
+        head.dropped.factors(head.index, begin + i, head.keys, kept);
+        for (int64_t j = 0; j < head.keys; ++j) slope[j] *= kept[j];
+      }
       float sum = 0;
 #pragma omp simd reduction(+ : sum)
       for (int64_t j = 0; j < head.keys; ++j) {
@@ -276,6 +290,8 @@ FOR_EACH_PROCESSOR void backward(const Head& head, Read dy, Read q, Read k, Read
         sum += chance[j] * slope[j];
       }
       for (int64_t j = 0; j < head.keys; ++j) slope[j] = chance[j] * (slope[j] - sum);
+      if (head.dropped.any())
+        for (int64_t j = 0; j < head.keys; ++j) chance[j] *= kept[j];
       std::fill(chance + head.keys, chance + head.wide_keys, 0.0f);
       std::fill(slope + head.keys, slope + head.wide_keys, 0.0f);
     }
@@ -299,6 +315,8 @@ struct Attending {
   std::string query_axes, key_axes, value_axes, result_axes;
   float scale;
   bool empty_rows;
+  float dropout;
+  int64_t stream;
 
   Attending(const OrtApi& api, const OrtKernelInfo* info)
       : query_axes(text_attribute(api, info, "query_axes")),
@@ -306,9 +324,14 @@ struct Attending {
         value_axes(text_attribute(api, info, "value_axes")),
         result_axes(text_attribute(api, info, "result_axes")),
         scale(real_attribute(api, info, "scale", 1.0f)),
-        empty_rows(integer_attribute(api, info, "empty_rows", 0) != 0) {}
+        empty_rows(integer_attribute(api, info, "empty_rows", 0) != 0),
+        dropout(real_attribute(api, info, "dropout", 0.0f)),
+        stream(integer_attribute(api, info, "stream", 0)) {
+    require(0.0f <= dropout && dropout < 1.0f, "dropout is not from 0 to below 1");
+  }
 
-  Head head(const Layout& q, const Layout& k, const Layout& v, const Mask& mask) const {
+  Head head(const Layout& q, const Layout& k, const Layout& v, const Mask& mask,
+            int64_t seed) const {
     require(q.heads == k.heads && k.heads == v.heads && q.columns == k.columns && k.rows == v.rows,
             "Q, K and V do not fit");
     Head found{};
@@ -320,6 +343,7 @@ struct Attending {
     found.wide_values = rounded_up(v.columns, kLeastColumns);
     found.scale = scale, found.empty_rows = empty_rows;
     found.mask_row_step = mask.row_step, found.mask_column_step = mask.column_step;
+    found.dropped = Dropped(dropout, static_cast<uint64_t>(seed), stream);
     return found;
   }
 };
@@ -330,7 +354,7 @@ struct Attention : Attending {
   void compute(const Run& run) const {
     const Layout q(run.shape(0), query_axes), k(run.shape(1), key_axes), v(run.shape(2), value_axes);
     const Mask mask(run.input<float>(3), run.shape(3), q, k.rows);
-    const Head sizes = head(q, k, v, mask);
+    const Head sizes = head(q, k, v, mask, *run.input<int64_t>(4));
     const float *queries = run.input<float>(0), *keys = run.input<float>(1);
     const float* values = run.input<float>(2);
     const Shape shape = stored_shape(q, v.columns, result_axes);
@@ -340,10 +364,11 @@ struct Attention : Attending {
     float* inverse = run.output(2, of_row);
     const Layout y(shape, result_axes);
     const int64_t scratch = (sizes.channels + kBlock) * sizes.key_step + kBlock * sizes.channels +
-                            (sizes.keys + kBlock) * sizes.wide_values;
+                            (sizes.keys + kBlock) * sizes.wide_values +
+                            sizes.dropped.room(sizes.keys);
     run.parallel(q.count(), [&](int64_t index) {
       Head one = sizes;
-      one.mask = mask.of(index);
+      one.mask = mask.of(index), one.index = index;
       forward(one, {queries + q.offset(index), q.row_step, q.column_step},
               {keys + k.offset(index), k.row_step, k.column_step},
               {values + v.offset(index), v.row_step, v.column_step},
@@ -361,22 +386,22 @@ struct AttentionGradient : Attending {
     const Layout dy(run.shape(0), result_axes), q(of_query, query_axes), k(of_key, key_axes);
     const Layout v(of_value, value_axes);
     const Mask mask(run.input<float>(4), run.shape(4), q, k.rows);
-    const Head sizes = head(q, k, v, mask);
+    const Head sizes = head(q, k, v, mask, *run.input<int64_t>(5));
     require(dy.heads == q.heads && dy.rows == q.rows && dy.columns == v.columns, "dY does not fit");
-    require(elements(run.shape(5)) == q.count() * q.rows &&
-                elements(run.shape(6)) == q.count() * q.rows,
+    require(elements(run.shape(6)) == q.count() * q.rows &&
+                elements(run.shape(7)) == q.count() * q.rows,
             "there is not one largest score and one sum for each query");
     const float *upstream = run.input<float>(0), *queries = run.input<float>(1);
     const float *keys = run.input<float>(2), *values = run.input<float>(3);
-    const float *largest = run.input<float>(5), *inverse = run.input<float>(6);
+    const float *largest = run.input<float>(6), *inverse = run.input<float>(7);
     float *dq = run.output(0, of_query), *dk = run.output(1, of_key), *dv = run.output(2, of_value);
     const int64_t scratch =
         (sizes.keys + sizes.wide_keys + 2 * kBlock) * sizes.wide_channels +
         (sizes.channels + sizes.values + 2 * kBlock) * sizes.key_step +
-        (sizes.wide_keys + kBlock) * sizes.wide_values;
+        (sizes.wide_keys + kBlock) * sizes.wide_values + sizes.dropped.room(sizes.keys);
     run.parallel(q.count(), [&](int64_t index) {
       Head one = sizes;
-      one.mask = mask.of(index);
+      one.mask = mask.of(index), one.index = index;
       backward(one, {upstream + dy.offset(index), dy.row_step, dy.column_step},
                {queries + q.offset(index), q.row_step, q.column_step},
                {keys + k.offset(index), k.row_step, k.column_step},
@@ -391,12 +416,14 @@ struct AttentionGradient : Attending {
 }  // namespace
 
 const OrtCustomOp* attention() {
-  return make_operator<Attention>({"Attention", {kFloat, kFloat, kFloat, kFloat}, 3});
+  return make_operator<Attention>({"Attention", {kFloat, kFloat, kFloat, kFloat, kInteger}, 3});
 }
 
 const OrtCustomOp* attention_gradient() {
   return make_operator<AttentionGradient>(
-      {"AttentionGradient", {kFloat, kFloat, kFloat, kFloat, kFloat, kFloat, kFloat}, 3});
+      {"AttentionGradient",
+       {kFloat, kFloat, kFloat, kFloat, kFloat, kInteger, kFloat, kFloat},
+       3});
 }
 
 }  // namespace device_kernels

@@ -1,4 +1,4 @@
-"""What is mutated, and the tests that are to notice."""
+"""The mutated sources, and the tests that should detect the mutants."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ class Area(NamedTuple):
         return [path.relative_to(root) for path in found]
 
 
-RECORDS = ("tests/runs/test_record.py", "tests/runs/test_measured.py")
-RUNS = (*RECORDS, *(f"tests/runs/test_{name}.py" for name in ("run", "resume", "faults")))
-SAVED = ("saving", "failed_resume", "device")
+RECORDS = ("tests/runs/record/test_known_records.py", "tests/runs/test_measured.py")
+RESUMES = "tests/runs/continuation"
+RUNS = (*RECORDS, "tests/runs/test_run.py", "tests/runs/test_faults.py", RESUMES)
+SAVED = ("tests/runs/test_saving.py", "tests/runs/test_device.py")
 AREAS = {
     "worker": Area(
         ("workbench/worker",),
         (
             *("tests/worker", "tests/runs/test_last_weights.py", *RUNS[1:]),
-            *(f"tests/runs/test_{name}.py" for name in SAVED),
+            *SAVED,
         ),
     ),
     "runs": Area(
@@ -44,7 +45,10 @@ AREAS = {
         ("workbench/compare",),
         (
             "tests/compare",
-            *(f"tests/runs/test_{name}.py" for name in ("names", "unreadable", "statistics")),
+            *(
+                f"tests/runs/test_{name}.py"
+                for name in ("ids_and_homes", "unreadable", "statistics")
+            ),
         ),
     ),
     "events": Area(
@@ -64,7 +68,7 @@ AREAS = {
     ),
     "manifest": Area(
         ("workbench/artifacts/generation/manifest.py",),
-        ("tests/artifacts/test_manifest.py", "tests/artifacts/test_generate.py"),
+        ("tests/artifacts/generation/test_manifest.py", "tests/artifacts/test_generate.py"),
     ),
     "verification": Area(
         ("workbench/verification",),

@@ -53,7 +53,7 @@ def test_names_colours_and_dashes_tell_engines_apart() -> None:
         assert len({getattr(info, of) for info in infos}) == len(infos), of
 
 
-def test_what_is_for_tests_is_not_offered_but_taken() -> None:
+def test_the_fake_engine_is_accepted_but_not_offered() -> None:
     assert set(engine_table()) - set(offered_engines()) == {"fake"}
     assert make_config({"engine": "fake"}).engine == "fake"
 
@@ -86,7 +86,7 @@ def test_a_profiler_that_is_none_is_refused(value: Any) -> None:
         EngineInfo(**{**ENTRY, "profilers": value})
 
 
-def test_what_can_be_tuned_are_built_in_engines_with_kernels_of_their_own() -> None:
+def test_engines_that_can_be_tuned_are_built_in_and_have_kernels() -> None:
     assert VARIANTS.keys() == FAMILIES.keys() < {info.name for info in BUILT_IN}
     needed = {each.extension for of in VARIANTS.values() for each in of.values()} - {None}
     assert needed == set(EXTENSIONS)

@@ -15,7 +15,7 @@ from torch.nn.utils import parametrizations, spectral_norm
 from tests.forked import outcome
 from tests.parity import train_both, warm_up
 from tests.representative import representative
-from tests.trainable.rewrite_cases import batches
+from tests.trainable.rewrites.rewrite_cases import batches
 from workbench import ORTModule
 from workbench.ort.native import native
 

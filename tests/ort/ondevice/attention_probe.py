@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from workbench.ort.kernel_library.dropped_reference import dropped_factors
+
 Array = np.ndarray[Any, Any]
 Run = Callable[..., Any]
 
@@ -20,6 +22,12 @@ CASES: dict[str, dict[str, Any]] = {
     "keys masked by a finite number": {"sizes": (4, 9, 33, 8, 8), "mask": "finite"},
     "no key at all, zeros": {"sizes": (4, 9, 33, 8, 8), "mask": "infinite", "empty_rows": 1},
     "no key at all, NaN": {"sizes": (4, 9, 33, 8, 8), "mask": "infinite"},
+    "dropout": {"sizes": (6, 70, 67, 36, 17), "dropout": 0.3},
+    "nearly all dropped, causal": {"sizes": (4, 66, 66, 8, 16), "dropout": 0.9, "mask": "causal"},
+    "dropout, no key at all, zeros": {
+        **{"sizes": (4, 9, 33, 8, 8), "mask": "infinite", "empty_rows": 1, "dropout": 0.1},
+    },
+    "dropout of many keys": {"sizes": (2, 3, 2000, 8, 8), "dropout": 0.5},
     "no query": {"sizes": (2, 0, 3, 4, 4)},
     "no key": {"sizes": (2, 3, 0, 4, 4)},
     "no head": {"sizes": (0, 3, 4, 4, 4)},
@@ -64,16 +72,19 @@ def against_pytorch(run: Run, case: dict[str, Any]) -> float:
         # Not NaN, which would spread through the gradient of softmax.
         scores = torch.where(low.all(-1, keepdim=True), 0.0, scores)
     chances = scores.softmax(-1)
-    right = (torch.where(low, 0.0, chances) if zeros else chances) @ leaves[2]
+    chances = torch.where(low, 0.0, chances) if zeros else chances
+    share, seed, stream = case.get("dropout", 0.0), 2**40 + heads, 3
+    stays, factor = dropped_factors(share, seed, stream, (heads, queries, keys))
+    right = torch.where(torch.tensor(stays), factor * chances, 0.0) @ leaves[2]
     gradients = torch.autograd.grad(right, leaves, torch.tensor(upstream, dtype=torch.float64))
 
     # Queries and keys with their axes in another order than the rest.
     attributes = {
         **{"query_axes": "102", "key_axes": "120", "value_axes": "012", "result_axes": "021"},
-        **{"scale": scale, "empty_rows": zeros},
+        **{"scale": scale, "empty_rows": zeros, "dropout": share, "stream": stream},
     }
     stored_q, stored_k = q.transpose(1, 0, 2), k.transpose(2, 0, 1)
-    fed = [np.ascontiguousarray(each) for each in (stored_q, stored_k, v, mask)]
+    fed = [np.asarray(each, order="C") for each in (stored_q, stored_k, v, mask, np.array(seed))]
     dy = np.ascontiguousarray(upstream.transpose(0, 2, 1))
     both = []
     for threads in (1, 2):

@@ -3,8 +3,8 @@
     python -m tests.ort.ondevice.kernels_probe WORK_FOLDER
 
 WORK_FOLDER holds the artifacts of a small transformer in "artifacts", those of a network on
-pictures in "pictures/artifacts" and those of a gated one in "gated/artifacts"; answers go to
-answers.json.
+pictures in "pictures/artifacts", those of a gated one in "gated/artifacts" and those of one with
+dropout in "dropping/artifacts"; answers go to answers.json.
 What each kernel computes is compared with PyTorch at the end, as this loads torch.
 """
 
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tests.ort.ondevice import attention_probe, cross_entropy_probe, window_probe
+from tests.ort.ondevice.dropping_probe import dropping
 from workbench.data import Batch
 from workbench.engines.base import EngineSetup
 from workbench.engines.ondevice.engine import OnDeviceEngine
@@ -127,6 +128,9 @@ def against_pytorch(rows: int, size: int) -> dict[str, float]:
     def biased_silu(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
         return functional.silu(x + bias)
 
+    def tanh_gelu(x: torch.Tensor) -> torch.Tensor:
+        return functional.gelu(x, approximate="tanh")
+
     def gated(gate: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         return functional.silu(gate) * x
 
@@ -142,6 +146,13 @@ def against_pytorch(rows: int, size: int) -> dict[str, float]:
         (
             *("BiasGeluGradient", {}, [dy, x, bias]),
             gradients(lambda x, bias: functional.gelu(x + bias), x, bias),
+        ),
+        ("TanhGelu", {}, [far], [tanh_gelu(far)]),
+        ("TanhGeluGradient", {}, [dy, far], gradients(tanh_gelu, far)),
+        ("BiasTanhGelu", {}, [x, bias], [tanh_gelu(x + bias)]),
+        (
+            *("BiasTanhGeluGradient", {}, [dy, x, bias]),
+            gradients(lambda x, bias: tanh_gelu(x + bias), x, bias),
         ),
         ("Silu", {}, [far], [functional.silu(far)]),
         ("SiluGradient", {}, [dy, far], gradients(functional.silu, far)),
@@ -198,12 +209,21 @@ def main() -> None:
         "pictures off": trained(work / "pictures", threads=2, device_kernels=False),
         "gated on": trained(work / "gated", threads=2, label_sparsity=False),
         "gated off": trained(work / "gated", threads=2, label_sparsity=False, device_kernels=False),
+        "dropping": dropping(work / "dropping"),
         "loaded": sorted({"torch", "onnx"} & set(sys.modules)),
     }
     special = np.array([[np.nan, np.inf, -1e4, 1e4, 0.0]], np.float32)
     ones = np.ones((4, 3), np.float32)
     integers = np.array([4, 3])
     answers["special"] = [bool(np.isnan(value)) for value in run("Gelu", [special], 1, 1)[0][0]]
+    extremes = np.array([-3e38, 3e38, np.nan, 0], np.float32)
+    answers["special tanh GELU"] = [
+        each.tolist()
+        for each in (
+            run("TanhGelu", [extremes], 1, 1)[0],
+            run("TanhGeluGradient", [np.ones_like(extremes), extremes], 1, 1)[0],
+        )
+    ]
     answers["special SiLU"] = run("Silu", [np.array([-3e38, 3e38, np.nan, 0], np.float32)], 1, 1)[
         0
     ].tolist()
@@ -269,8 +289,8 @@ def main() -> None:
     q = np.ones((2, 3, 4), np.float32)
     plain = dict.fromkeys(("query_axes", "key_axes", "value_axes", "result_axes"), "012")
     answers["refused attention"] = [
-        run("Attention", [q, q[:1], q, q[0, 0, :1]], 3, 1, **plain),
-        run("Attention", [q, q, q, np.ones((3, 2), np.float32)], 3, 1, **plain),
+        run("Attention", [q, q[:1], q, q[0, 0, :1], np.array(0)], 3, 1, **plain),
+        run("Attention", [q, q, q, np.ones((3, 2), np.float32), np.array(0)], 3, 1, **plain),
     ]
     (work / "answers.json").write_text(json.dumps(answers))
 

@@ -12,6 +12,7 @@ import onnx
 import torch
 from torch import Tensor, nn
 
+from tests.ort.ortmodule.dropped_attention import dropped
 from tests.ort.ortmodule.noted_sessions import kernels, loaded
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
@@ -152,6 +153,7 @@ OWN_PARTS: Mapping[str, Callable[[], Answer]] = MappingProxyType(
         "autocast": autocast,
         "results": results,
         "without own": without_own,
+        "dropped attention": dropped,
     }
 )
 """Name of the answer -> what answers."""

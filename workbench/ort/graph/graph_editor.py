@@ -57,6 +57,7 @@ class GraphEditor:
         self._readers: dict[str, list[onnx.NodeProto]] = {}
         self._replacements: dict[int, list[onnx.NodeProto]] = {}
         self._removed: set[int] = set()
+        self._first: list[onnx.NodeProto] = []
         self._domains: set[str] = set()
         for node in self.nodes:
             self._register(node)
@@ -224,6 +225,12 @@ class GraphEditor:
             self._drop_inputs(node)
         self._replacements[id(at or nodes[-1])] = made
 
+    def put_first(self, made: Sequence[onnx.NodeProto]) -> None:
+        """Insert nodes that read constants alone before all others, by `finish`."""
+        for node in made:
+            self._register(node)
+        self._first += made
+
     def finish(self, model: onnx.ModelProto, rewrite: str) -> None:
         """Write the nodes and their domains into `model`, which contains this graph, and check
         them.
@@ -231,7 +238,7 @@ class GraphEditor:
         Raises:
             EngineError: the rewrite of this name left an invalid graph.
         """
-        nodes: list[onnx.NodeProto] = []
+        nodes = list(self._first)
         pending = self.nodes[::-1]
         while pending:
             node = pending.pop()

@@ -6,10 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench.ort.kernel_library.dropped_reference import dropped_factors
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 BATCH, HEADS, QUERIES, KEYS, CHANNELS, VALUES = 2, 3, 70, 41, 20, 9
 """More queries than are computed at once; no size is a multiple of the vector length."""
+
+DROPOUT, STREAM, SEED = 0.3, 2, -(2**40) - 3
 
 AXES = {"query_axes": "0213", "key_axes": "0231", "value_axes": "0123", "result_axes": "0213"}
 """Axes of batch, head, position and channel in each tensor."""
@@ -28,7 +32,7 @@ class AttentionCheck(NamedTuple):
 
 
 def attention_check(drawn: np.random.Generator) -> AttentionCheck:
-    """With a mask under which one query has no key."""
+    """With dropout, and a mask under which one query has no key."""
     scale = 0.3
 
     def normal(*shape: int) -> Array:
@@ -48,11 +52,14 @@ def attention_check(drawn: np.random.Generator) -> AttentionCheck:
     powers = np.exp(scores - largest[..., None])
     inverse = np.divide(1, powers.sum(-1), where=~empty, out=np.zeros_like(largest))
     probabilities = powers * inverse[..., None]
-    slopes = dy @ wide_v.swapaxes(-1, -2)
+    stays, factor = dropped_factors(DROPOUT, SEED, STREAM, (BATCH * HEADS, QUERIES, KEYS))
+    dropped = np.where(stays, factor, 0.0).reshape(probabilities.shape)
+    weights = probabilities * dropped
+    slopes = dropped * (dy @ wide_v.swapaxes(-1, -2))
     slopes = probabilities * (slopes - (probabilities * slopes).sum(-1, keepdims=True))
     gradients = [
         *(scale * slopes @ wide_k, scale * slopes.swapaxes(-1, -2) @ wide_q),
-        probabilities.swapaxes(-1, -2) @ dy,
+        weights.swapaxes(-1, -2) @ dy,
     ]
 
     def stored(value: Array, tensor: str) -> Array:
@@ -61,10 +68,10 @@ def attention_check(drawn: np.random.Generator) -> AttentionCheck:
 
     names = ("query", "key", "value")
     return AttentionCheck(
-        {**AXES, "scale": scale, "empty_rows": 1},
-        [*map(stored, (q, k, v), names), mask],
+        {**AXES, "scale": scale, "empty_rows": 1, "dropout": DROPOUT, "stream": STREAM},
+        [*map(stored, (q, k, v), names), mask, np.array(SEED)],
         [
-            stored(probabilities @ wide_v, "result"),
+            stored(weights @ wide_v, "result"),
             *(largest.astype(np.float32), inverse.astype(np.float32)),
         ],
         stored(upstream, "result"),

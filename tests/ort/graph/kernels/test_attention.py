@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,65 @@ class Graph:
 
     def add(self, op: str, given: str, made: str, domain: str = "", **attributes: Any) -> None:
         self.nodes.append(
-            helper.make_node(op, given.split(), [made], made, domain=domain, **attributes)
+            helper.make_node(op, given.split(), made.split(), made, domain=domain, **attributes)
         )
 
     def product(self, given: str, made: str, left: int = 0, right: int = 0) -> None:
         self.add("FusedMatMul", given, made, MICROSOFT, transA=left, transB=right)
+
+
+TURNED = {"perm": [0, 2, 1, 3]}
+
+
+def _forward(graph: Graph, *, scaled: str, masked: bool, keep: bool, dropout: str) -> str:
+    """The forward pass; returns the weights of the values."""
+    for name in ("q", "v"):
+        graph.add("Transpose", f"{name}_in", name, **TURNED)
+    graph.add("Transpose", "k_in", "k", perm=[0, 2, 3, 1])
+    if keep:
+        graph.add("Where", "kept zero low", "mask")
+    graph.add("MatMul", "q k", "products")
+    graph.add(scaled, "products half", "scaled")
+    if masked:
+        graph.add("Add", "mask scaled", "scores")
+    graph.add("Softmax", "scores" if masked else "scaled", "p", axis=-1)
+    used = "p"
+    if keep:
+        graph.add("Where", "kept p zero", "again")
+        used = "again"
+    if dropout:
+        graph.add("Dropout", f"{used} {dropout} true", "dropped drops")
+        used = "dropped"
+    graph.add("MatMul", f"{used} v", "mixed")
+    graph.add("Transpose", "mixed", "y", **TURNED)
+    return used
+
+
+def _backward(graph: Graph, used: str, *, factor: str, keep: bool, dropout: str) -> None:
+    """The backward pass.
+
+    Args:
+        factor: operator and factor of the gradient of scores.
+    """
+    graph.add("Transpose", "dy", "dmixed", **TURNED)
+    graph.product(f"{used} dmixed", "dv_turned", left=1)
+    graph.add("Transpose", "dv_turned", "dv", **TURNED)
+    graph.product("dmixed v", "dused", right=1)
+    gradient = "dused"
+    if dropout:
+        graph.add("DropoutGrad", f"{gradient} drops {dropout} true", "ddropped", MICROSOFT)
+        gradient = "ddropped"
+    if keep:
+        graph.add("Where", f"kept {gradient} zero", "dp")
+        gradient = "dp"
+    graph.add("SoftmaxGrad_13", f"{gradient} p", "ds", MICROSOFT, axis=3)
+    graph.add("Identity", "ds", "dscaled")
+    operator, by = factor.split()
+    graph.add(operator, f"dscaled {by}", "dproducts")
+    graph.product("q dproducts", "dk_turned", left=1)
+    graph.add("Transpose", "dk_turned", "dk", perm=[0, 3, 1, 2])
+    graph.product("dproducts k", "dq_turned", right=1)
+    graph.add("Transpose", "dq_turned", "dq", **TURNED)
 
 
 def attention(
@@ -37,55 +92,22 @@ def attention(
     keep: bool = False,
     low: np.float32 = LOW,
     key_heads: int | str = "batch",
-    dropout: bool = False,
+    dropout: str = "",
     of_mask: bool = False,
     back_factor: str = "half",
     results: tuple[str, ...] = ("y", "dq", "dk", "dv"),
 ) -> onnx.ModelProto:
     """Both passes of attention on transposed inputs, as ONNX Runtime builds them."""
     graph, head = Graph(), ["batch", 2]
-    turned = {"perm": [0, 2, 1, 3]}
-    for name in ("q", "v"):
-        graph.add("Transpose", f"{name}_in", name, **turned)
-    graph.add("Transpose", "k_in", "k", perm=[0, 2, 3, 1])
-    if keep:
-        graph.add("Where", "kept zero low", "mask")
-    graph.add("MatMul", "q k", "products")
-    graph.add(scaled, "products half", "scaled")
-    scores = "scaled"
-    if mask is not None or keep:
-        graph.add("Add", "mask scaled", "scores")
-        scores = "scores"
-    graph.add("Softmax", scores, "p", axis=-1)
-    used = "p"
-    if dropout:
-        graph.add("Dropout", "p rate", "dropped")
-        used = "dropped"
-    if keep:
-        graph.add("Where", "kept p zero", "again")
-        used = "again"
-    graph.add("MatMul", f"{used} v", "mixed")
-    graph.add("Transpose", "mixed", "y", **turned)
-
-    graph.add("Transpose", "dy", "dmixed", **turned)
-    graph.product(f"{used} dmixed", "dv_turned", left=1)
-    graph.add("Transpose", "dv_turned", "dv", **turned)
-    graph.product("dmixed v", "dused", right=1)
-    if keep:
-        graph.add("Where", "kept dused zero", "dp")
-    graph.add("SoftmaxGrad_13", f"{'dp' if keep else 'dused'} p", "ds", MICROSOFT, axis=3)
+    masked = mask is not None or keep
+    used = _forward(graph, scaled=scaled, masked=masked, keep=keep, dropout=dropout)
+    _backward(graph, used, factor=f"{scaled} {back_factor}", keep=keep, dropout=dropout)
     if of_mask:
         graph.add("ReduceSum", "ds", "dmask")
-    graph.add("Identity", "ds", "dscaled")
-    graph.add(scaled, f"dscaled {back_factor}", "dproducts")
-    graph.product("q dproducts", "dk_turned", left=1)
-    graph.add("Transpose", "dk_turned", "dk", perm=[0, 3, 1, 2])
-    graph.product("dproducts k", "dq_turned", right=1)
-    graph.add("Transpose", "dq_turned", "dq", **turned)
 
     given: dict[str, list[Any]] = {
         **{"q_in": ["batch", 5, 2, 4], "k_in": [key_heads, 7, 2, 4], "v_in": ["batch", 7, 2, 3]},
-        **{"dy": ["batch", 5, 2, 3], "kept": ["batch", 1, 5, 7]},
+        **{"dy": ["batch", 5, 2, 3], "kept": ["batch", 1, 5, 7], "varying": []},
     }
     if mask is not None:
         given["mask"] = list(mask)
@@ -95,9 +117,10 @@ def attention(
         **({"mask": ["batch", 1, 5, 7]} if keep else {}),
     }
     constants = {"half": HALF, "other": HALF / 3, "zero": np.float32(0), "low": low, "rate": HALF}
-    kinds = {"kept": TensorProto.BOOL}
+    constants |= {"true": np.bool_(True), "all": np.float32(1)}
+    kinds = {"kept": TensorProto.BOOL, "drops": TensorProto.BOOL}
 
-    def described(values: dict[str, list[Any]]) -> list[onnx.ValueInfoProto]:
+    def described(values: Mapping[str, list[Any] | None]) -> list[onnx.ValueInfoProto]:
         return [
             helper.make_tensor_value_info(name, kinds.get(name, TensorProto.FLOAT), shape)
             for name, shape in values.items()
@@ -107,7 +130,7 @@ def attention(
         graph.nodes,
         "attention",
         described(given),
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in results],
+        described(dict.fromkeys(results)),
         [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()],
         value_info=described(inner),
     )
@@ -135,7 +158,7 @@ def test_attention_becomes_two_kernels(
     write_device_kernels(model)
     *before, forward, backward = model.graph.node
     assert [node.op_type for node in before] == (["Where"] if zeros else [])
-    assert list(forward.input) == ["q_in", "k_in", "v_in", mask]
+    assert list(forward.input) == ["q_in", "k_in", "v_in", mask, "constant.integer..0"]
     assert list(backward.input) == ["dy", *forward.input, *forward.output[1:]]
     assert (forward.output[0], list(backward.output)) == ("y", ["dq", "dk", "dv"])
     assert (
@@ -148,10 +171,28 @@ def test_attention_becomes_two_kernels(
     )
 
 
+@pytest.mark.parametrize("keep", [False, True])
+def test_dropout_is_drawn_by_the_kernels(keep: bool) -> None:
+    """Of a seed that one Dropout of 64 numbers draws in each run."""
+    model = attention(dropout="rate", keep=keep)
+    write_device_kernels(model)
+    *before, forward, backward = model.graph.node
+    made = ["RandomUniform", "Dropout", "Greater", "Cast", "Mul", "ReduceSum"]
+    assert [node.op_type for node in before] == [*made, *["Where"] * keep]
+    assert list(forward.input)[4] == before[5].output[0] == backward.input[5]
+    expected = {"dropout": 0.5, "stream": 0, "empty_rows": int(keep)}
+    for node in (forward, backward):
+        assert expected.items() <= attributes_of(node).items()
+
+
 @pytest.mark.parametrize(
     "changes",
     [
-        {"dropout": True},
+        {"dropout": "all"},
+        {"dropout": "varying"},
+        {"dropout": "rate", "results": ("y", "dq", "dk", "dv", "dropped")},
+        {"dropout": "rate", "results": ("y", "dq", "dk", "dv", "drops")},
+        {"dropout": "rate", "results": ("y", "dq", "dk", "dv", "ddropped")},
         {"of_mask": True, "mask": (5, 7)},
         {"results": ("y", "dq", "dk", "dv", "p")},
         {"results": ("y", "dq", "dk", "dv", "scaled")},
@@ -162,7 +203,7 @@ def test_attention_becomes_two_kernels(
     ],
     ids=str,
 )
-def test_what_the_kernels_do_not_compute_stays(changes: dict[str, Any]) -> None:
+def test_nodes_that_the_kernels_do_not_support_stay(changes: dict[str, Any]) -> None:
     model = attention(**changes)
     write_device_kernels(model)
     assert not {"Attention", "AttentionGradient"} & device_kernel_counts(model).keys()

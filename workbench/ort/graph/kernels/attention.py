@@ -23,6 +23,7 @@ from workbench.ort.graph.kernels.attention_parts import (
     past_copies,
     scores_of,
 )
+from workbench.ort.graph.kernels.step_seed import StepSeed
 
 if TYPE_CHECKING:
     import onnx
@@ -37,8 +38,8 @@ def write_attention_kernels(
     """Replace attention and its gradient, each by one kernel, in place.
 
     Scores may be scaled, and a mask that needs no gradient be added to them; the probabilities may
-    be masked again, by the same mask. Transposes and factors of what goes in and comes out belong
-    to the kernel. Attention with dropout of its probabilities stays as it is.
+    be masked again, by the same mask, and then be dropped at random. Transposes and factors of what
+    goes in and comes out belong to the kernel.
 
     Args:
         model: both passes, as ONNX Runtime builds them.
@@ -50,18 +51,20 @@ def write_attention_kernels(
     """
     editor = GraphEditor(model.graph, inferred)
     replaced: dict[str, str] = {}
+    seed = StepSeed(editor)
     order = {id(node): place for place, node in enumerate(editor.nodes)}
     for node in editor.nodes:
         if node.op_type != "SoftmaxGrad_13" or node.domain != MICROSOFT:
             continue
         found = _matched(editor, node)
         if found is not None:
-            forward, backward = found.nodes(editor, domain)
+            forward, backward = found.nodes(editor, domain, seed)
             first = min(found.backward, key=lambda each: order[id(each)])
             editor.replace(found.forward, [forward], at=found.mixing)
             editor.replace(found.backward, [backward], at=first)
             replaced |= {each.output[0]: each.output[0] for each in (forward, backward)}
     if replaced:
+        replaced |= seed.finish()
         editor.finish(model, "attention kernels")
     return replaced
 
@@ -92,12 +95,16 @@ class _Attention:
     scale: float
     empty_rows: bool
     """Whether a query whose keys are all masked gets zeros."""
+    dropout: float
+    """The share of probabilities that is dropped."""
     mixing: onnx.NodeProto
     """The product of probabilities and V."""
     forward: list[onnx.NodeProto]
     backward: list[onnx.NodeProto]
 
-    def nodes(self, editor: GraphEditor, domain: str) -> tuple[onnx.NodeProto, onnx.NodeProto]:
+    def nodes(
+        self, editor: GraphEditor, domain: str, seed: StepSeed
+    ) -> tuple[onnx.NodeProto, onnx.NodeProto]:
         from onnx import helper
 
         given = (self.query, self.key, self.values)
@@ -108,8 +115,11 @@ class _Attention:
             **dict(zip(names, texts, strict=True)),
             **{"scale": scale, "empty_rows": int(self.empty_rows)},
         }
-        inputs = [*(each.value for each in given), self.mask or editor.real(0.0)]
-        made = self.result.value
+        made, of_step = self.result.value, editor.integer(0)
+        if self.dropout:
+            attributes |= {"dropout": self.dropout, "stream": seed.stream(made)}
+            of_step = seed.value
+        inputs = [*(each.value for each in given), self.mask or editor.real(0.0), of_step]
         rows = [f"{made}.largest_scores", f"{made}.inverse_sums"]
         forward = helper.make_node(
             "Attention", inputs, [made, *rows], self.mixing.name or made, domain=domain
@@ -156,6 +166,7 @@ def _matched(editor: GraphEditor, slope: onnx.NodeProto) -> _Attention | None:
         scores.mask,
         scores.scale,
         mixing.kept is not None,
+        mixing.dropout,
         mixing.product,
         [*forward, *(node for part in parts for node in part.forward)],
         [*backward, *(node for part in parts for node in part.backward)],

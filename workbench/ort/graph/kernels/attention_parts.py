@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from workbench.onnx_io.nodes import attribute
+from workbench.onnx_io.nodes import attribute, output
 from workbench.ort.graph.graph_editor import GraphEditor
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ class Mixing(NamedTuple):
     """The gradient of the result."""
     kept: str | None
     """Where probabilities are masked again: the condition that holds for those that stay."""
+    dropout: float
+    """The share of probabilities that is dropped."""
     forward: list[onnx.NodeProto]
     backward: list[onnx.NodeProto]
 
@@ -35,17 +37,26 @@ def mixing_of(editor: GraphEditor, slope: onnx.NodeProto) -> Mixing | None:
     gradient, probabilities = slope.input
     forward: list[onnx.NodeProto] = []
     backward: list[onnx.NodeProto] = []
-    kept, uses = None, 3
-    readers = [each for each in editor.readers(probabilities) if each is not slope]
-    if len(readers) == 1 and readers[0].op_type == "Where" and editor.uses[probabilities] == 2:
-        again, before = readers[0], editor.alone(gradient, "Where")
-        kept, uses = _kept(editor, again, probabilities), 2
+    kept, dropout, uses = None, 0.0, 3
+    again = _next(editor, probabilities, slope)
+    if again is not None and again.op_type == "Where":
+        before = editor.alone(gradient, "Where")
+        kept = _kept(editor, again, probabilities)
         if before is None or kept is None or _kept(editor, before, before.input[1]) != kept:
             return None
         forward.append(again)
         backward.append(before)
-        probabilities, gradient = again.output[0], before.input[1]
-        readers = editor.readers(probabilities)
+        probabilities, gradient, uses = again.output[0], before.input[1], 2
+    drops = _next(editor, probabilities, slope)
+    if drops is not None and drops.op_type == "Dropout":
+        share, before = _dropped(editor, drops), editor.producers.get(gradient)
+        if before is None or share is None or not _undoes(editor, before, drops):
+            return None
+        dropout = share
+        forward.append(drops)
+        backward.append(before)
+        probabilities, gradient, uses = drops.output[0], before.input[0], 2
+    readers = editor.readers(probabilities)
     product = next((each for each in readers if _product(each, "MatMul")), None)
     of_values = next((each for each in readers if _product(each, "FusedMatMul", left=1)), None)
     slopes = editor.producers.get(gradient)
@@ -61,7 +72,32 @@ def mixing_of(editor: GraphEditor, slope: onnx.NodeProto) -> Mixing | None:
     if not whole:
         return None
     forward.append(product)
-    return Mixing(product, of_values, upstream, kept, forward, [*backward, of_values, slopes])
+    backward += [of_values, slopes]
+    return Mixing(product, of_values, upstream, kept, dropout, forward, backward)
+
+
+def _next(editor: GraphEditor, value: str, beside: onnx.NodeProto) -> onnx.NodeProto | None:
+    """The only node that reads a value, other than `beside`."""
+    readers = editor.readers(value)
+    others = [node for node in readers if node is not beside]
+    alone = len(others) == 1 and editor.uses[value] == len(readers)
+    return others[0] if alone else None
+
+
+def _dropped(editor: GraphEditor, node: onnx.NodeProto) -> float | None:
+    """The share that a Dropout drops, whose mask nothing but its gradient reads."""
+    if len(node.input) < 3 or editor.scalar(node.input[2]) != 1:
+        return None
+    share, mask = editor.scalar(node.input[1]), output(node, 1)
+    read_once = not mask or (editor.uses[mask] == 1 and mask not in editor.outputs)
+    return share if share is not None and 0 <= share < 1 and read_once else None
+
+
+def _undoes(editor: GraphEditor, node: onnx.NodeProto, drops: onnx.NodeProto) -> bool:
+    """Whether a node is the gradient of a Dropout, and nothing else reads what it gives."""
+    same = (node.op_type, node.domain) == ("DropoutGrad", MICROSOFT)
+    mask = output(drops, 1)
+    return same and node.input[1] == mask != "" and editor.uses[node.output[0]] == 1
 
 
 class Scores(NamedTuple):

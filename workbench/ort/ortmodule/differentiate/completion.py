@@ -46,7 +46,9 @@ def complete(
     _return_from_forward(proto.graph, updates)
     libraries = Libraries(options)
     keep = options.recomputes
-    use_own_kernels(proto, libraries.own, keep_forward=keep)
+    # Attention that PyTorch's kernel could not take whole, as with dropout, before its parts do.
+    whole = libraries.left_to_own & {"attention"}
+    use_own_kernels(proto, libraries.own | whole, keep_forward=keep)
     kernels = use_pytorch_kernels(proto, libraries, keep_forward=keep)
     own = use_own_kernels(proto, libraries.own | libraries.left_to_own, keep_forward=keep)
     write_standard_gradients(proto, but=libraries.own_gradients)

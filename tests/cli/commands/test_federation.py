@@ -1,0 +1,45 @@
+"""`workbench federate`: a simulated run, and a project for real devices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from tests.cli.command import Invoke
+
+
+def test_a_federated_run_by_command(workbench: Invoke) -> None:
+    outcome = workbench(
+        *("federate", "digits-mlp", "--clients=3", "--rounds=1", "--local-steps=2", "--json"),
+        *("--split=dirichlet=0.5", "--strategy=fedprox", "--strategy-option=proximal_mu=0.1"),
+        *("--privacy=central", "--noise-multiplier=0.5", "--plot=run.png"),
+    )
+    assert outcome.status == 0, outcome.stderr
+    federation = wb.load_run(outcome.json["id"]).federation
+    assert federation is not None
+    assert federation.split == "dirichlet(0.5)"
+    assert federation.options.strategy_options == {"proximal_mu": 0.1}
+    assert federation.rounds["epsilon"].iloc[0] == pytest.approx(9.9973, abs=1e-3)
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--split=dirichlet",), "--split dirichlet: give a number, such as dirichlet=0.3."),
+        (("--split=dirichlt=1",), "'dirichlet'"),
+        (("--strategy-option=eta",), "--strategy-option eta: give NAME=VALUE."),
+        (("--privacy=secret",), "privacy='secret'"),
+        (("--app=there", "--plot=a.png"), "does not train"),
+        (("--app=there", "--unavailable=0.5"), "unavailable= is for simulated clients."),
+    ],
+)
+def test_an_impossible_request_is_one_sentence(
+    workbench: Invoke, tmp_path: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    outcome = workbench("federate", "digits-mlp", *arguments)
+    assert outcome.status == 1
+    assert sentence in outcome.stderr
+    assert not (tmp_path / "there").exists()

@@ -1,0 +1,31 @@
+"""How long work still takes, with a clock that is set by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.controller.jobs.remaining_time import Pace
+
+
+def test_the_time_left_follows_the_pace_of_late() -> None:
+    now = 100.0
+    pace = Pace(lambda: now)
+    assert pace.left_s(0.0) == -1
+    now += 0.5
+    assert pace.left_s(0.05) == -1
+    now += 1.5
+    assert pace.left_s(0.2) == pytest.approx(8.0)
+    for _ in range(30):  # ten times slower from here on: after a while nothing else counts
+        now += 1.0
+        left = pace.left_s(0.2 + 0.01 * (now - 102.0))
+    assert left == pytest.approx((1 - 0.5) / 0.01)
+
+
+def test_a_pause_restarts_the_estimate_and_no_progress_has_none() -> None:
+    now = 0.0
+    pace = Pace(lambda: now)
+    pace.left_s(0.1)
+    now = 100.0
+    assert pace.left_s(0.2) == -1
+    now = 102.0
+    assert pace.left_s(0.2) == -1

@@ -1,0 +1,168 @@
+"""Models of tokens trained under ORTModule on padded batches, beside PyTorch."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from workbench import ORTModule
+
+Answer = dict[str, Any]
+
+WORDS, WIDTH = 30, 16
+
+LENGTHS: tuple[tuple[int, list[int]], ...] = (
+    (8, [8, 3, 5, 1]),
+    (8, [8, 8, 8, 8]),
+    (8, [-3, -8, -1, -4]),
+    (11, [2, 11]),
+    (11, [0, 4, -3]),
+    (6, [5]),
+)
+"""Tokens of a sequence, and how many of each count; the last ones where negative."""
+
+
+class Encoder(nn.Module):
+    """Encoder layers on tokens; the results that are asked for."""
+
+    def __init__(self, result: str = "pooled", recurrent: bool = False) -> None:
+        super().__init__()
+        self.result = result
+        self.tokens = nn.Embedding(WORDS, WIDTH, padding_idx=0)
+        self.places = nn.Embedding(16, WIDTH)
+        self.before = nn.LSTM(WIDTH, WIDTH, batch_first=True) if recurrent else None
+        layer = nn.TransformerEncoderLayer(WIDTH, 2, 32, 0.0, batch_first=True)
+        self.layers = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+        self.head = nn.Linear(WIDTH, 3)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        padded = tokens == 0
+        x = self.tokens(tokens) + self.places(torch.arange(tokens.shape[1]))
+        if self.before is not None:
+            x = self.before(x)[0]
+        y: Tensor = self.head(self.layers(x, src_key_padding_mask=padded))
+        if self.result == "tokens":
+            return y
+        counts = (~padded).unsqueeze(-1).float()
+        return (y * counts).sum(1) / counts.sum(1).clamp(min=1)
+
+
+class MaskedWords(nn.Module):
+    """The loss of a decoder with attention that is written out, and of its first token."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens, self.norm = nn.Embedding(WORDS, WIDTH), nn.LayerNorm(WIDTH)
+        self.places = nn.Parameter(torch.randn(16, WIDTH))
+        self.inner, self.outer = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.head, self.first = nn.Linear(WIDTH, WORDS), nn.Linear(WIDTH, 2)
+
+    def forward(self, tokens: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
+        batch, length = tokens.shape
+        x = self.tokens(tokens) + self.places[:length]
+        parts = self.inner(x).view(batch, length, 3, 2, WIDTH // 2).permute(2, 0, 3, 1, 4)
+        query, key, value = parts[0], parts[1], parts[2]
+        seen = torch.ones(length, length, dtype=torch.bool).tril() & (mask[:, None, None] != 0)
+        scores = (query @ key.transpose(-1, -2) / 3).masked_fill(~seen, -1e9)
+        found = (torch.softmax(scores, -1) @ value).transpose(1, 2).reshape(batch, length, WIDTH)
+        y = self.norm(x + nn.functional.gelu(self.outer(found)))
+        words = nn.functional.cross_entropy(self.head(y).view(-1, WORDS), labels.view(-1))
+        return words + self.first(y[:, 0]).square().mean()
+
+
+def batches(cases: Iterable[tuple[int, list[int]]] = LENGTHS) -> Iterable[tuple[Tensor, ...]]:
+    """Tokens, which are 0 at padding, mask and labels, two of which are at padding too."""
+    for length, counts in cases:
+        places = torch.arange(length)
+        rows = [places < each if each >= 0 else places >= length + each for each in counts]
+        mask = torch.stack(rows).long()
+        tokens = torch.randint(1, WORDS, mask.shape) * mask
+        labels = torch.where((torch.rand(mask.shape) < 0.5) & mask.bool(), tokens, -100)
+        labels[0, 0], labels[-1, -1] = 1, 2
+        yield tokens, mask, labels
+
+
+def trained(
+    build: Callable[[], nn.Module],
+    loss: Callable[[nn.Module, tuple[Tensor, ...]], Tensor],
+    given: Iterable[tuple[Tensor, ...]] | None = None,
+    **options: Any,
+) -> Answer:
+    """Steps of a module under ORTModule, and largest differences from PyTorch's."""
+    torch.manual_seed(0)
+    plain = build().train()
+    module = ORTModule(copy.deepcopy(plain), options=options)
+    optimizers = [torch.optim.SGD(each.parameters(), 0.05) for each in (plain, module)]
+    worst = {"loss": 0.0, "gradient": 0.0}
+    # Of the graph that was built last: a batch of one sequence has one of its own, with padding.
+    reports: list[list[str]] = []
+    for arguments in batches() if given is None else given:
+        losses = []
+        for each, optimizer in zip((plain, module), optimizers, strict=True):
+            optimizer.zero_grad()
+            # PyTorch's fused attention has wrong gradients where a finite number hides all keys.
+            with sdpa_kernel(SDPBackend.MATH) if each is plain else nullcontext():
+                found = loss(each, arguments)
+            found.backward()
+            losses.append(found.item())
+        pairs = [
+            (one.grad, other.grad)
+            for one, other in zip(plain.parameters(), module.parameters(), strict=True)
+            if one.grad is not None
+        ]
+        largest = max(1e-3, *(float(one.abs().max()) for one, _ in pairs))
+        difference = max(float((one - other).abs().max()) for one, other in pairs) / largest
+        worst["gradient"] = max(worst["gradient"], difference)
+        worst["loss"] = max(worst["loss"], abs(losses[0] - losses[1]) / max(1.0, losses[0]))
+        for optimizer in optimizers:
+            optimizer.step()
+        found_by_option = {each.option: each for each in module.options_report}
+        reports.append([*found_by_option["embedding_sparsity"][1:]])
+    return {**worst, "report": reports[0]}
+
+
+def _of_tokens(module: nn.Module, given: tuple[Tensor, ...]) -> Tensor:
+    loss: Tensor = module(given[0]).square().mean()
+    return loss
+
+
+def _of_counted(module: nn.Module, given: tuple[Tensor, ...]) -> Tensor:
+    loss: Tensor = (module(given[0]) * (given[0] != 0).unsqueeze(-1)).square().mean()
+    return loss
+
+
+def _of_loss(module: nn.Module, given: tuple[Tensor, ...]) -> Tensor:
+    loss: Tensor = module(*given)
+    return loss
+
+
+def _with_tokens(least: int) -> list[tuple[Tensor, ...]]:
+    """Batches in which each sequence has as many tokens; PyTorch's attention needs one."""
+    cases = [each for each in LENGTHS if all(abs(count) >= least for count in each[1])]
+    return list(batches(cases))
+
+
+PADDING: dict[str, Callable[[], Any]] = {
+    "padding": partial(trained, MaskedWords, _of_loss),
+    "padding_encoder": lambda: trained(Encoder, _of_tokens, _with_tokens(1)[:3]),
+    "padding_zeros": lambda: trained(
+        partial(Encoder, "tokens"), _of_counted, _with_tokens(1)[:3], embedding_sparsity="zeros"
+    ),
+}
+"""Results of steps on padded batches, by the kind of model."""
+
+MORE_PADDING: dict[str, Callable[[], Any]] = {
+    "padding_shapes": lambda: trained(Encoder, _of_tokens, _with_tokens(1)),
+    "padding_results": lambda: trained(partial(Encoder, "tokens"), _of_tokens, _with_tokens(1)[:1]),
+    "padding_lstm": lambda: trained(
+        partial(Encoder, "pooled", True), _of_tokens, _with_tokens(1)[:1]
+    ),
+}
+"""The same, for the long run."""

@@ -1,0 +1,220 @@
+"""The browser of runs in Python: what it sends, and that its methods do what its buttons do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.processes import until
+from tests.runs.recorded import changed, recorded
+from tests.runs.written import steps, write_run
+from workbench.data import Dataset
+from workbench.widgets.run_browser import RunBrowser
+
+
+class Wire:
+    """A browser and the messages of its table."""
+
+    def __init__(self) -> None:
+        self.browser = RunBrowser()
+        self.sent: list[tuple[dict[str, Any], np.ndarray]] = []
+        self.browser.table.send = self.receive
+
+    def receive(self, content: dict[str, Any], buffers: list[bytes]) -> None:
+        json.dumps(content, allow_nan=False, ensure_ascii=False).encode()
+        self.sent.append((content, np.frombuffer(buffers[0], np.float32)))
+
+    def press(self, name: str, runs: list[str], text: str = "") -> None:
+        content = {"kind": "act", "name": name, "runs": runs, "text": text}
+        self.browser.table._on_message(None, content, None)
+        assert self.browser.wait(60)
+
+    def listed(self) -> None:
+        until(lambda: not self.browser.table.loading)
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    found = Wire()
+    yield found
+    found.browser.close()
+
+
+def test_all_rows_are_sent_when_asked_and_then_only_changes(wire: Wire, digits: Dataset) -> None:
+    folders = [recorded(digits, engine) for engine in ("pytorch", "ondevice")]
+    wire.listed()
+    until(lambda: len(wire.browser.table._rows) == 2)
+    wire.sent.clear()
+    wire.browser.table._on_message(None, {"kind": "sync"}, None)
+    [(content, curves)] = wire.sent
+    assert content["full"]
+    assert {row["id"] for row in content["rows"]} == {folder.id for folder in folders}
+    assert [row["points"] for row in content["rows"]] == [4, 4]
+    np.testing.assert_array_equal(curves, np.array([2.0, 1.5, 1.2, 1.0] * 2, np.float32))
+    wire.sent.clear()
+    wire.press("rename", [folders[0].id], "<b>a name</b>")
+    rows = [row for content, _ in wire.sent for row in content["rows"]]
+    assert [(row["id"], row["name"]) for row in rows] == [(folders[0].id, "<b>a name</b>")]
+
+
+def test_a_deleted_run_is_not_selected_any_more_and_can_be_brought_back(
+    wire: Wire, digits: Dataset
+) -> None:
+    first, second = (recorded(digits, engine).id for engine in ("pytorch", "ondevice"))
+    until(lambda: len(wire.browser.table._rows) == 2)
+    table = wire.browser.table
+    title = wb.load_run(first).title
+    table.selected = [first, second]
+    wire.press("open", [first])
+    wire.press("delete", [first])
+    assert wire.browser.detail.heading == ""
+    assert table.selected == [second]
+    assert f"wb.load_run({second!r})" in wire.browser.code
+    assert first not in wire.browser.code
+    assert (table.outcome, table.message, table.undo) == ("done", "Deleted 1 run.", [first])
+    assert [(each["id"], each["title"]) for each in table.deleted] == [(first, title)]
+    wire.press("undelete", table.undo)
+    assert table.deleted == []
+    assert table.undo == []
+    assert set(table._rows) == {first, second}
+
+
+def test_an_opened_run_is_shown_with_its_figure(wire: Wire, digits: Dataset) -> None:
+    run = wb.load_run(recorded(digits).id)
+    wire.press("open", [run.id])
+    detail = wire.browser.detail
+    assert detail.heading == run.title
+    assert ["Id", run.id] in detail.facts
+    assert wire.browser.worst.engines == []
+    assert detail.png.startswith("iVBOR")
+    assert ["Model", "line"] in detail.facts
+
+
+@pytest.mark.fault
+def test_an_open_run_whose_folder_is_removed_is_reported(wire: Wire, digits: Dataset) -> None:
+    folder, other = recorded(digits), recorded(digits, "ondevice")
+    until(lambda: len(wire.browser.table._rows) == 2)
+    wire.press("open", [folder.id])
+    shutil.rmtree(other.path)
+    until(lambda: set(wire.browser.table._rows) == {folder.id})
+    assert wire.browser.detail.problem == ""
+    shutil.rmtree(folder.path)
+    until(lambda: wire.browser.detail.problem != "")
+    assert "was removed" in wire.browser.detail.problem
+    assert wire.browser.detail.heading != "", "what was read before stays"
+
+
+def test_compared_runs_are_shown_below_as_the_app_shows_them(wire: Wire) -> None:
+    ended = {"status": "completed"}
+    runs = [
+        write_run(name, [steps(1, [1.0])], ended, learning_rate=rate)
+        for name, rate in (("a", 0.1), ("b", 0.2))
+    ]
+    wire.press("open", [runs[0].id])
+    wire.press("compare", [run.id for run in runs])
+    browser = wire.browser
+    assert browser.detail.heading == ""
+    view = browser.comparison
+    assert view is not None
+    assert view in browser.children
+    until(lambda: view.table.rows)
+    assert [row["setting"] for row in view.differences.rows] == ["learning_rate", "model"]
+    wire.press("compare", [run.id for run in reversed(runs)])
+    assert browser.comparison is view
+    # A run whose folder is gone is said, and what is shown stays.
+    shutil.rmtree(runs[0].folder.path)
+    wire.press("compare", [run.id for run in runs])
+    assert browser.table.outcome == "error"
+    assert runs[0].id in browser.table.message
+    assert view.comparison is not None
+
+
+@pytest.mark.fault
+def test_half_a_character_in_a_record_hides_no_run(wire: Wire, digits: Dataset) -> None:
+    good, bad, named = recorded(digits), recorded(digits, "ondevice"), recorded(digits, "fake")
+    changed(bad.spec_path, lambda spec: {**spec, "model": "a\ud83d"})
+    changed(bad.summary_path, lambda summary: {**summary, "reason": "\udfff"})
+    named.path.rename(named.path.parent / os.fsdecode(b"\xff"))
+    wire.browser.refresh()
+    wire.listed()
+    until(lambda: good.id in wire.browser.table._rows and len(wire.browser.table._rows) == 3)
+    wire.sent.clear()
+    wire.browser.table._on_message(None, {"kind": "sync"}, None)
+    [(content, _)] = wire.sent
+    assert [row["model"] for row in content["rows"] if row["id"] == bad.id] == ["a?"]
+
+
+@pytest.mark.fault
+def test_a_second_click_on_delete_keeps_undo(wire: Wire, digits: Dataset) -> None:
+    run_id = recorded(digits).id
+    for _ in range(2):
+        wire.press("delete", [run_id])
+    table = wire.browser.table
+    assert (table.outcome, table.message, table.undo) == ("done", "Deleted 1 run.", [run_id])
+    wire.press("undelete", [run_id])
+    wire.press("delete", [run_id])
+    assert table.undo == [run_id]
+
+
+def test_it_acts_where_it_lists_wherever_the_notebook_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.delenv("WORKBENCH_HOME")
+    monkeypatch.chdir(tmp_path)
+    folder = recorded(digits)
+    wire = Wire()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    table = wire.browser.table
+    wire.press("rename", [folder.id], "a name")
+    assert (table.outcome, table.message) == ("done", "")
+    wire.press("delete", [folder.id])
+    assert table.undo == [folder.id]
+    wire.press("undelete", [folder.id])
+    assert folder.path.is_dir()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    wire.browser.close()
+
+
+def test_a_folder_with_a_backslash_in_its_name_is_a_run(wire: Wire, digits: Dataset) -> None:
+    folder = recorded(digits)
+    folder.path.rename(folder.path.parent / "a\\b")
+    wire.press("open", ["a\\b"])
+    assert wire.browser.table.outcome == "done"
+    assert wb.load_run("a\\b").id == "a\\b"
+    wire.press("delete", ["a\\b"])
+    assert wire.browser.table.undo == ["a\\b"]
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"kind": "act"},
+        {"kind": "act", "name": "close", "runs": ["a"], "text": ""},
+        {"kind": "act", "name": "open", "runs": [], "text": ""},
+        {"kind": "act", "name": "rename", "runs": [{}], "text": ""},
+        {"kind": "act", "name": "delete", "runs": ["../.."], "text": 3},
+    ],
+)
+def test_a_message_that_makes_no_sense_changes_nothing(
+    wire: Wire, content: dict[str, Any], digits: Dataset
+) -> None:
+    run_id = recorded(digits).id
+    wire.browser.table._on_message(None, content, None)
+    assert wire.browser.wait(60)
+    until(lambda: run_id in wire.browser.table._rows)
+    assert wire.browser.comm is not None
+
+
+def test_it_is_public() -> None:
+    assert wb.RunBrowser is RunBrowser

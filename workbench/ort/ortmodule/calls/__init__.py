@@ -1,0 +1,1 @@
+"""Calls of the wrapped module: the first of a kind, repeated ones, and its own methods' calls."""
