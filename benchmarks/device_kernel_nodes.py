@@ -40,15 +40,17 @@ def biased() -> Iterator[Case]:
         sums = helper.make_node("ReduceSum", ["x", "axes"], ["db"], "node", keepdims=0)
         feeds = {"x": draw(*shape)}
         yield Case("ReduceSum", detail, [sums], feeds, {"db": features}, {}, (AXES,))
-        nodes = [
-            helper.make_node("Add", ["x", "b"], ["s"], "sum"),
-            helper.make_node("Gelu", ["s"], ["y"], "node", domain=MICROSOFT),
-            helper.make_node("GeluGrad", ["dy", "s"], ["dx"], "back", domain=MICROSOFT),
-            helper.make_node("ReduceSum", ["dx", "axes"], ["db"], "bias", keepdims=0),
-        ]
-        given = {"x": draw(*shape), "b": draw(*features), "dy": draw(*shape)}
-        results = {"y": shape, "dx": shape, "db": features}
-        yield Case("Bias and Gelu, both ways", detail, nodes, given, results, {}, (AXES,))
+        for form in ("Gelu", "FastGelu"):
+            nodes = [
+                helper.make_node("Add", ["x", "b"], ["s"], "sum"),
+                helper.make_node(form, ["s"], ["y"], "node", domain=MICROSOFT),
+                helper.make_node(f"{form}Grad", ["dy", "s"], ["dx"], "back", domain=MICROSOFT),
+                helper.make_node("ReduceSum", ["dx", "axes"], ["db"], "bias", keepdims=0),
+            ]
+            given = {"x": draw(*shape), "b": draw(*features), "dy": draw(*shape)}
+            results = {"y": shape, "dx": shape, "db": features}
+            name = f"Bias and {form}, both ways"
+            yield Case(name, detail, nodes, given, results, {}, (AXES,))
 
 
 def attentions() -> Iterator[Case]:

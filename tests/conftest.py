@@ -1,4 +1,4 @@
-"""What every test shares: a home of its own, so that no test sees another's runs."""
+"""Fixtures of all tests, such as a home for each, so that no test sees another's runs."""
 
 from __future__ import annotations
 

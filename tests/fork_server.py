@@ -92,7 +92,7 @@ class ForkServer:
 
 
 def forked(*python: str | os.PathLike[str], warnings: str = "") -> list[str | os.PathLike[str]]:
-    """What runs `python -m MODULE ...` or `python -c CODE ...` in a fork; outside of tests Python.
+    """The command that runs `python -m MODULE ...` or `python -c CODE ...` in a fork.
 
     `warnings` is what `python -W` would be given: "error" or nothing.
     """
@@ -107,7 +107,7 @@ def forked_package(package: str) -> list[str]:
 
 
 def log_of(address: str) -> Path:
-    """What the server at `address` prints."""
+    """The output of the server at `address`."""
     return Path(f"{address}.log")
 
 

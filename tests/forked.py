@@ -20,7 +20,7 @@ LONGEST_ANSWER = 60_000
 
 
 def outcome(case: Callable[[], Any]) -> Any:
-    """What `case` returns in a fork, or as text the error or signal that it ended with."""
+    """The result of `case` in a fork, or as text the error or signal that it ended with."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""What the processes import and make that export models, verify gradients or are kernels.
+"""Imports of the processes that export models, verify gradients or are kernels.
 
 Imported by the fork server alone, once.
 """

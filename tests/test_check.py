@@ -54,7 +54,7 @@ class Determinant(nn.Module):
         return result
 
 
-def test_what_cannot_train_says_why_and_what_to_do() -> None:
+def test_untrainable_operators_have_a_reason_and_a_remedy() -> None:
     module = nn.Sequential(nn.Linear(4, 9), Determinant(), nn.Linear(1, 2))
     model = wb.load_model(module, example_inputs=np.zeros((2, 4), np.float32))
     found = wb.check(model)

@@ -54,7 +54,7 @@ def test_warnings_are_errors_where_that_is_asked_for() -> None:
     assert "DeprecationWarning: mind" in run("-c", code, warnings="error").stderr
 
 
-def test_it_is_killed_with_the_process_that_stands_for_it() -> None:
+def test_a_fork_is_killed_with_the_process_that_represents_it() -> None:
     code = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
     with subprocess.Popen(forked("-c", code), stdout=subprocess.PIPE, text=True) as stands:
         assert stands.stdout is not None
@@ -64,7 +64,7 @@ def test_it_is_killed_with_the_process_that_stands_for_it() -> None:
         until(gone(pid))
 
 
-def test_a_server_that_has_ended_is_said() -> None:
+def test_a_server_that_has_ended_is_an_error() -> None:
     ended = ForkServer("no_such_module")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(ADDRESS, ended.address)

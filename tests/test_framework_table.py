@@ -37,8 +37,8 @@ ALWAYS = {
         "test_trains_as_the_plain_module[lightning-bfloat16]",
     },
     "DeepSpeed": {
-        "test_deepspeed_goes_on_from_its_checkpoint",
-        "test_what_zero_3_partitions_runs_in_pytorch",
+        "test_deepspeed_continues_from_its_checkpoint",
+        "test_modules_partitioned_by_zero_3_run_in_pytorch",
     },
     "wb.train": {
         "test_two_ranks_train_as_one_process[ortmodule]",

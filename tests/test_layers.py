@@ -23,7 +23,7 @@ PACKAGE = ROOT / "workbench"
 
 
 class Row(NamedTuple):
-    """What a subpackage may import besides the rows above it."""
+    """Permitted imports of a subpackage besides the rows above it."""
 
     native: bool = True
     """torch and onnxruntime, inside functions."""
@@ -536,7 +536,7 @@ def computed_imports() -> tuple[tuple[Path, int], ...]:
     )
 
 
-def test_modules_are_imported_by_name_only_where_the_row_says_so() -> None:
+def test_modules_are_imported_by_name_only_where_the_row_allows_it() -> None:
     offenders = [
         f"{file.relative_to(ROOT)}:{line}"
         for file, line in computed_imports()

@@ -44,14 +44,14 @@ def test_ci_runs_what_developers_run() -> None:
     assert lines[-1] == "exec make test"
 
 
-def test_make_tells_what_it_can_do() -> None:
+def test_make_lists_its_targets() -> None:
     outcome = make("help", cwd=ROOT)
     assert outcome.returncode == 0, outcome.stderr
     listed = {line.split()[0] for line in outcome.stdout.splitlines()}
     assert listed >= {"lab", "test", "test-all", "check", "bench", "clean", "help"}
 
 
-def test_a_machine_without_the_right_python_is_told_so(tmp_path: Path) -> None:
+def test_a_machine_without_the_right_python_gets_an_error(tmp_path: Path) -> None:
     tools = tmp_path / "bin"
     tools.mkdir()
     for name in ("bash", "find"):

@@ -14,6 +14,8 @@ const OrtCustomOp* bias_gelu();
 const OrtCustomOp* bias_gelu_gradient();
 const OrtCustomOp* bias_silu();
 const OrtCustomOp* bias_silu_gradient();
+const OrtCustomOp* bias_tanh_gelu();
+const OrtCustomOp* bias_tanh_gelu_gradient();
 const OrtCustomOp* column_sum();
 const OrtCustomOp* convolution();
 const OrtCustomOp* convolution_gradient();
@@ -38,5 +40,7 @@ const OrtCustomOp* rms_normalization_gradient();
 const OrtCustomOp* silu();
 const OrtCustomOp* silu_gradient();
 const OrtCustomOp* softmax_gradient();
+const OrtCustomOp* tanh_gelu();
+const OrtCustomOp* tanh_gelu_gradient();
 
 }  // namespace device_kernels

@@ -13,13 +13,13 @@ extern "C" __attribute__((visibility("default"))) OrtStatus* RegisterCustomOps(
   OrtStatus* failed = api->CreateCustomOpDomain("workbench", &domain);
   for (const OrtCustomOp* op :
        {attention(), attention_gradient(), bias_gelu(), bias_gelu_gradient(), bias_silu(),
-        bias_silu_gradient(), column_sum(), convolution(), convolution_gradient(),
+        bias_silu_gradient(), bias_tanh_gelu(), bias_tanh_gelu_gradient(), column_sum(), convolution(), convolution_gradient(),
         convolution_weight_gradient(), cross_entropy(), cross_entropy_gradient(),
         embedding_gradient(), gated_silu(), gated_silu_gradient(), gelu(), gelu_gradient(),
         layer_normalization(), layer_normalization_gradient(), log_probability(),
         log_probability_gradient(), log_softmax_gradient(), max_pool(),
         max_pool_gradient(), relu_gradient(), rms_normalization(), rms_normalization_gradient(),
-        silu(), silu_gradient(), softmax_gradient()})
+        silu(), silu_gradient(), softmax_gradient(), tanh_gelu(), tanh_gelu_gradient()})
     if (failed == nullptr) failed = api->CustomOpDomain_Add(domain, op);
   return failed == nullptr ? api->AddCustomOpDomain(options, domain) : failed;
 }

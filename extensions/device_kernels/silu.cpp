@@ -3,20 +3,12 @@
 // GatedSilu: gate, X -> Y = Silu(gate) X. GatedSiluGradient: dY, gate, X -> dgate, dX.
 
 #include "activation.h"
-#include "exponential.h"
 #include "kernels.h"
+#include "sigmoid.h"
 
 namespace device_kernels {
 
 namespace {
-
-// S(x) and 1 - S(x), each with all its digits; S is 0 where e^x is below e^-80.
-inline void sigmoid(float x, float& share, float& rest) {
-  const float power = exponential_or_zero(x < 0 ? x : -x);
-  const float larger = 1.0f / (1.0f + power), smaller = power * larger;
-  share = x < 0 ? smaller : larger;
-  rest = x < 0 ? larger : smaller;
-}
 
 FOR_EACH_PROCESSOR void forward(const float* __restrict x, float* __restrict y, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {

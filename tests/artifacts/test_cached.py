@@ -163,7 +163,7 @@ print(json.dumps([run.error, list(run.follow().poll().loss), run.statistics.grap
 """
 
 
-def test_changed_code_of_the_users_is_exported_anew(
+def test_changed_user_code_is_exported_again(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The module that the class imports, and a file that its forward pass reads."""
@@ -256,7 +256,7 @@ def test_a_model_without_its_record_is_refused_as_without_a_cache(
     assert any(sentence.endswith("model.json cannot be read.") for sentence in said)
 
 
-def test_a_factory_is_not_cached_and_that_is_said(
+def test_a_factory_is_not_cached_and_a_notice_says_so(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "made_here.py").write_text(

@@ -27,7 +27,7 @@ READERS: dict[str, Callable[[Artifacts], object]] = {
     "constants": lambda artifacts: artifacts.constants(),
     "graphs": lambda artifacts: graphs_of_source(artifacts).read("training", lambda _: None),
 }
-"""What reads the files, by name."""
+"""The functions that read the files, by name."""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_artifacts_generated_again_are_not_taken_for_the_first(
         READERS[name](first)
 
 
-def test_the_new_ones_and_those_loaded_anew_answer(pair: tuple[Artifacts, Artifacts]) -> None:
+def test_new_and_reloaded_artifacts_can_be_read(pair: tuple[Artifacts, Artifacts]) -> None:
     first, second = pair
     assert Artifacts.load(first.directory).manifest == second.manifest
     assert second.footprint(32).optimizer_state_bytes == 0
@@ -76,7 +76,7 @@ def test_a_foreign_checkpoint_in_the_folder_is_refused(
 
 
 @pytest.mark.fault
-def test_a_folder_that_was_removed_is_told(cnn_artifacts: Artifacts, tmp_path: Path) -> None:
+def test_a_removed_folder_is_an_error(cnn_artifacts: Artifacts, tmp_path: Path) -> None:
     artifacts = Artifacts.load(shutil.copytree(cnn_artifacts.directory, tmp_path / "copy"))
     shutil.rmtree(artifacts.directory)
     with pytest.raises(ArtifactsError, match="contains no training artifacts"):

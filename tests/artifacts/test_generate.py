@@ -1,4 +1,4 @@
-"""What artifacts hold, and that they are whole or absent."""
+"""The content of artifacts; they are complete or absent."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_changed_file_is_noticed(cnn_artifacts: Artifacts, tmp_path: Path) -> 
 
 
 @pytest.mark.fault
-def test_what_is_not_artifacts_is_not_read(cnn_artifacts: Artifacts, tmp_path: Path) -> None:
+def test_a_folder_without_artifacts_is_refused(cnn_artifacts: Artifacts, tmp_path: Path) -> None:
     with pytest.raises(ArtifactsError, match="no training artifacts"):
         Artifacts.load(tmp_path / "nowhere")
     directory = copy(cnn_artifacts, tmp_path)
@@ -154,7 +154,7 @@ def test_anything_else_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault
-def test_wrong_settings_are_told_at_once(tmp_path: Path) -> None:
+def test_wrong_settings_are_reported_together(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
         wb.generate_artifacts(
             wb.load_model("digits-mlp"), loss="cross_entrpy", optimizer="adm", directory=tmp_path
@@ -175,7 +175,7 @@ def test_a_pattern_that_matches_nothing_offers_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault
-def test_an_untrainable_model_in_memory_is_told_as_such(tmp_path: Path) -> None:
+def test_an_untrainable_model_in_memory_is_an_error(tmp_path: Path) -> None:
     import torch
     from torch import nn
 
@@ -245,7 +245,7 @@ def test_an_interrupted_parent_ends_its_child(tmp_path: Path) -> None:
 
 @pytest.mark.fault
 @pytest.mark.usefixtures("real_children")  # a fork would not have the limit
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_and_leaves_no_files(tmp_path: Path) -> None:
     """The limit on the size of a file stands for the end of the disk."""
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limit[1]))
@@ -278,7 +278,7 @@ def test_an_onnx_file_of_an_old_opset_is_converted(tmp_path: Path) -> None:
     assert made.trainable == ("w", "b")
 
 
-def test_a_model_that_came_as_onnx(cnn_artifacts: Artifacts, tmp_path: Path) -> None:
+def test_a_model_loaded_from_onnx(cnn_artifacts: Artifacts, tmp_path: Path) -> None:
     """Its own file is the forward graph; batch normalization trains as in a module."""
     model = wb.load_model(str(cnn_artifacts.inference_model))
     made = wb.generate_artifacts(model, loss="cross_entropy", directory=tmp_path / "artifacts")

@@ -77,7 +77,7 @@ def operators(path: Path) -> set[str]:
     return {node.op_type for node in onnx.load(path).graph.node}
 
 
-def test_the_training_and_the_eval_model_select_what_counts(made: dict[bool, Artifacts]) -> None:
+def test_the_training_and_the_eval_model_select_counted_labels(made: dict[bool, Artifacts]) -> None:
     for sparse, artifacts in made.items():
         assert artifacts.manifest["sparse_losses"] == int(sparse)
         assert artifacts.manifest["label_sparsity"] is sparse

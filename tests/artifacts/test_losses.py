@@ -104,7 +104,7 @@ def test_a_function_that_will_not_do(
 
 
 @pytest.mark.fault
-def test_what_is_told_before_anything_starts(
+def test_wrong_losses_are_refused_before_anything_starts(
     heads: Model, pair: wb.Dataset, tmp_path: Path
 ) -> None:
     for settings, error, message in (

@@ -1,4 +1,4 @@
-"""What no trained parameter needs is not computed: gradients of frozen ones and of the input."""
+"""Gradients of frozen parameters and of the input are not computed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=str,
 )
-def test_only_what_leads_to_a_trained_parameter_has_a_gradient(
+def test_only_paths_to_trained_parameters_have_gradients(
     network: Path, tmp_path: Path, settings: dict[str, Any], products: int
 ) -> None:
     made = wb.generate_artifacts(

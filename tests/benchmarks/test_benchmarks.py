@@ -71,7 +71,7 @@ def test_an_unknown_model_is_wrong_usage() -> None:
         assert name in outcome.stderr
 
 
-def test_the_tables_of_models_say_aims_ablations_and_what_failed() -> None:
+def test_the_tables_of_models_show_aims_ablations_and_failures() -> None:
     nothing = float("nan")
     products = Products(operations=2e9, per_second=100e9, eager_s=0.1)
     assert products.seconds == 0.02

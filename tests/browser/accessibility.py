@@ -1,4 +1,4 @@
-"""What axe-core and the keyboard find on a page."""
+"""Checks of a page by axe-core and by the keyboard."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def axe_source() -> str:
 
 
 def violations(page: Page, within: str = ".wb-page") -> list[str]:
-    """What is serious or critical within elements of that selector, a line each."""
+    """Serious and critical violations within the elements of a selector, a line each."""
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(axe_source())
     found: dict[str, Any] = page.evaluate(

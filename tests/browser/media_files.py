@@ -1,4 +1,4 @@
-"""What Chromium's fake camera and microphone show and say: files made from arrays."""
+"""Files for Chromium's fake camera and microphone, made from arrays."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def surface(page: Page, graph: str) -> Locator:
 
 
 def said(page: Page) -> Locator:
-    """What the view says of the selection to those who listen."""
+    """The selection as the view announces it to screen readers."""
     return page.locator(".wb-graph-said")
 
 
@@ -149,7 +149,7 @@ def check_without_kernel(page: Page) -> None:
     expect(page.locator(".wb-graph-waiting")).to_contain_text("was not read before the kernel")
 
 
-def test_what_cannot_be_shown_says_why(open_notebook: MakeNotebook) -> None:
+def test_a_graph_that_cannot_be_shown_states_the_reason(open_notebook: MakeNotebook) -> None:
     notebook = open_notebook(
         "open('bad.onnx', 'w').write('nonsense')\n"
         "import workbench as wb\nview = wb.GraphView('bad.onnx')\nview"

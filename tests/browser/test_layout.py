@@ -74,7 +74,7 @@ def test_the_buttons_and_a_curve_are_seen_together_on_a_projector(
 
 
 def once_settled(page: Page, script: str) -> list[object]:
-    """What is wrong with the layout; a busy machine has some seconds to finish it."""
+    """Problems of the layout, after up to some seconds for a busy machine to finish it."""
     found: list[object] = page.evaluate(script)
     for _ in range(20):
         if not found:

@@ -19,7 +19,7 @@ print(page.trainer.ortmodule.value)
 """
 
 
-def test_options_unfold_and_what_is_changed_reaches_the_settings(
+def test_options_unfold_and_changes_reach_the_settings(
     open_notebook: MakeNotebook,
 ) -> None:
     notebook = open_notebook(fake_cell(), READ_CELL, "page.trainer.ortmodule.value = {}")

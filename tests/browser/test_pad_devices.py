@@ -78,7 +78,7 @@ def media_browser(
 
 @pytest.fixture
 def permissions() -> tuple[str, ...]:
-    """What the page may use without being asked."""
+    """Permissions that the page has without a prompt."""
     return ALLOWED
 
 
@@ -146,7 +146,7 @@ def test_a_picture_is_taken_and_a_word_recorded_played_trained_and_recognised(
 
 @pytest.mark.fault
 @pytest.mark.parametrize("permissions", [()], ids=["refused"])
-def test_refused_camera_and_microphone_are_one_sentence_and_the_rest_goes_on(
+def test_refused_camera_and_microphone_are_one_sentence_and_the_rest_works(
     open_notebook: MakeNotebook, permissions: tuple[str, ...]
 ) -> None:
     notebook = open_notebook(PADS_CELL, "sketches.add([[(0, 0), (1, 1)]], 'key');")

@@ -33,7 +33,7 @@ page
 """
 
 
-def test_what_the_engines_did_unfolds_and_what_pytorch_ran_in_their_stead_is_marked(
+def test_statistics_of_the_engines_unfold_and_pytorch_fallbacks_are_marked(
     open_notebook: MakeNotebook,
 ) -> None:
     notebook = open_notebook(CELL)

@@ -69,7 +69,7 @@ def test_each_step_is_found_by_its_roles_and_names(open_notebook: MakeNotebook) 
         expect(notebook.engine(name)).to_have_count(1)
 
 
-def test_a_kernel_restart_is_told_and_nothing_dead_can_be_pressed(
+def test_a_kernel_restart_is_shown_and_disables_the_buttons(
     open_notebook: MakeNotebook,
 ) -> None:
     notebook = open_fake(open_notebook, step_ms=10)
@@ -153,7 +153,7 @@ def test_stop_while_training_and_while_another_cell_is_busy(open_notebook: MakeN
     expect(notebook.button("Train")).to_be_enabled()
 
 
-def test_stop_while_a_comparison_waits_for_quiet_shows_what_did_not_start(
+def test_stop_while_a_comparison_waits_for_an_idle_machine_shows_the_engines_not_started(
     open_notebook: MakeNotebook,
 ) -> None:
     notebook = open_fake(open_notebook)
@@ -166,7 +166,7 @@ def test_stop_while_a_comparison_waits_for_quiet_shows_what_did_not_start(
     expect(table.get_by_text("not started")).to_be_visible()
 
 
-def test_pause_holds_the_run_and_resume_goes_on(open_notebook: MakeNotebook) -> None:
+def test_pause_stops_the_steps_and_resume_continues_them(open_notebook: MakeNotebook) -> None:
     notebook = open_fake(open_notebook, step_ms=10)
     expect(notebook.button("Pause")).to_be_disabled()
     notebook.button("Train").click()

@@ -1,4 +1,4 @@
-"""What charts get of a federated run: bounded, however many clients and rounds there are."""
+"""The series of a federated run are bounded, for any number of clients and rounds."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def test_a_long_series_is_thinned_evenly_and_keeps_its_last_step() -> None:
         assert len(set(gaps.tolist())) <= 1, steps
 
 
-def test_what_a_resumed_run_trains_anew_is_forgotten() -> None:
+def test_steps_repeated_by_a_resumed_run_replace_the_old_ones() -> None:
     series = LayerSeries(limit=8)
     series.add([NAMES, *map(at, range(1, 31))])
     series.cut(17)
@@ -56,7 +56,7 @@ def test_what_a_resumed_run_trains_anew_is_forgotten() -> None:
     assert series.values("update_ratios").shape == (2, 0)
 
 
-def test_other_layers_begin_anew_and_what_does_not_fit_is_left_out() -> None:
+def test_other_layers_start_a_new_series_and_records_that_do_not_fit_are_left_out() -> None:
     series = LayerSeries()
     series.add([NAMES, at(1), {"event": "layers", "names": ["c"]}, at(2)])
     assert series.names == ["c"]

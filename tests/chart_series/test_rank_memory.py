@@ -1,4 +1,4 @@
-"""What a chart keeps of the memory of each process."""
+"""The series of the memory of each process."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_long_series_is_thinned_evenly(at_once: int) -> None:
     np.testing.assert_allclose(memory.array[1], memory.array[0])
 
 
-def test_another_number_of_processes_begins_anew() -> None:
+def test_another_number_of_processes_starts_a_new_series() -> None:
     memory = RankMemory()
     add(memory, 1, [1.0], [2.0])
     add(memory, 2, [1.0], [2.0], [3.0])

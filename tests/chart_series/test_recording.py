@@ -1,4 +1,4 @@
-"""What is kept of one run: values, windows, incidents and smoothing."""
+"""The recorded series of one run: values, windows, incidents and smoothing."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_losses_that_are_not_finite_are_pointed_at() -> None:
 
 
 @pytest.mark.parametrize("pieces", [1, 7, 200])
-def test_divergence_is_pointed_at_where_the_mean_is_high_however_the_steps_come(
+def test_divergence_is_found_where_the_mean_is_high_for_any_grouping_of_steps(
     pieces: int,
 ) -> None:
     losses = np.ones(200)

@@ -57,7 +57,7 @@ def test_the_child_of_cancelled_work_ends_and_no_other_starts(tmp_path: Path) ->
     check_cancelled()  # what does not belong to it goes on
 
 
-def test_what_begins_as_it_is_cancelled_is_ended() -> None:
+def test_a_process_started_during_cancellation_is_ended() -> None:
     cancellation = Cancellation()
     ended: list[int] = []
     with cancellation.applied():

@@ -1,4 +1,4 @@
-"""What a child prints goes to its log, and its messages to the parent, whatever it prints."""
+"""A child's output goes to its log and its messages to the parent, whatever it prints."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ serve(work)
 
 
 @pytest.mark.parametrize("fail", [False, True])
-def test_what_is_printed_is_not_taken_for_a_message(
+def test_printed_text_is_not_read_as_a_message(
     fail: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     package = tmp_path / "printing"

@@ -57,7 +57,7 @@ def test_it_ends_by_the_signal_of_its_process(name: str) -> None:
     assert finish(start(script)) == -signal.Signals[name]
 
 
-def test_a_command_that_cannot_be_started_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_command_that_cannot_be_started_is_an_error(capfd: pytest.CaptureFixture[str]) -> None:
     watch = Watch(["/nowhere/python"], None)
     assert subprocess.run(watch.arguments(), check=False).returncode == 127
     assert "/nowhere/python cannot be started: " in capfd.readouterr().err
@@ -201,7 +201,7 @@ def test_an_error_of_the_system_ends_no_healthy_process(
     assert summary_of(folder)["status"] == "stopped"
 
 
-def test_what_it_kills_is_the_group_of_its_process_and_no_other(
+def test_the_watchdog_kills_the_group_of_its_process_alone(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A number is given to another group as soon as its process is reaped."""

@@ -12,7 +12,7 @@ COMMAND = Path(sys.executable).with_name("workbench")
 
 
 class Outcome(NamedTuple):
-    """What a command came to."""
+    """The outcome of a command."""
 
     status: int
     stdout: str

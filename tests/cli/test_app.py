@@ -81,7 +81,7 @@ def test_wrong_usage_is_status_2(workbench: Invoke, arguments: list[str]) -> Non
         (["models", "digits-mpl"], "Did you mean 'digits-mlp'"),
     ],
 )
-def test_what_is_refused_is_one_message_on_stderr(
+def test_a_refusal_is_one_message_on_stderr(
     workbench: Invoke, arguments: list[str], said: str
 ) -> None:
     outcome = workbench(*arguments, "--json")

@@ -1,4 +1,4 @@
-"""What the command says of corrupt records, odd names and settings that cannot be."""
+"""Messages of the command about corrupt records, odd names and impossible settings."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_a_detached_run_is_listed_anywhere_and_stopped_by_its_id(
         (("train", "digits-mlp", "--threads=100000"), "threads=100000: this process may use"),
     ],
 )
-def test_what_cannot_be_done_is_said(
+def test_impossible_requests_are_errors(
     workbench: Invoke, arguments: tuple[str, ...], words: str
 ) -> None:
     outcome = workbench(*arguments)

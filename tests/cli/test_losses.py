@@ -31,7 +31,7 @@ from workbench.errors import ConfigError
         ('["mse", "l1"]', None, ["mse", "l1"]),
     ],
 )
-def test_what_the_options_mean(loss: str | None, options: list[str], expected: Any) -> None:
+def test_valid_loss_options(loss: str | None, options: list[str], expected: Any) -> None:
     assert chosen_loss(loss, options) == expected
 
 
@@ -48,7 +48,7 @@ def test_what_the_options_mean(loss: str | None, options: list[str], expected: A
         ("smooth_l1", ["beta=wide"], "beta='wide': must be a number"),
     ],
 )
-def test_what_the_options_cannot_mean(loss: str | None, options: list[str], message: str) -> None:
+def test_invalid_loss_options(loss: str | None, options: list[str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         chosen_loss(loss, options)
 
@@ -78,7 +78,7 @@ def test_a_function_of_a_file_is_trained_on(workbench: Invoke, tmp_path: Path) -
 
 
 @pytest.mark.fault
-def test_wrong_options_are_told(workbench: Invoke) -> None:
+def test_wrong_options_are_refused(workbench: Invoke) -> None:
     outcome = workbench("train", "digits-mlp", "--loss=mse", "--loss-option=wieght=1")
     assert outcome.status != 0
     assert "loss mse: no option 'wieght'" in outcome.stderr

@@ -10,7 +10,7 @@ import workbench as wb
 from tests.cli.command import Invoke
 
 
-def test_options_reach_the_run_and_what_came_of_them_its_summary(
+def test_options_reach_the_run_and_their_effect_its_summary(
     workbench: Invoke, tmp_path: Path
 ) -> None:
     outcome = workbench(

@@ -1,4 +1,4 @@
-"""What `compare` and `load_comparison` are given, start and record, without any worker."""
+"""Arguments of `compare` and `load_comparison`, and their record, without any worker."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_every_engine_has_the_same_settings_and_is_recorded_when_it_starts(
     assert record["engines"] == ["fake", "ondevice"]
 
 
-def test_what_is_not_given_has_a_default(digits: Dataset, started: Started) -> None:
+def test_arguments_not_given_have_defaults(digits: Dataset, started: Started) -> None:
     found = compare("digits-mlp", digits, "fake", evaluate=True)
     assert (found.engines, started.plan.total) == (["fake"], 200)
     assert started.options["quiet_s"] == 0
@@ -102,7 +102,7 @@ def test_what_is_not_given_has_a_default(digits: Dataset, started: Started) -> N
 
 
 @pytest.mark.fault
-def test_all_that_is_wrong_is_told_at_once(digits: Dataset, started: Started) -> None:
+def test_all_problems_are_reported_together(digits: Dataset, started: Started) -> None:
     with pytest.raises(ConfigError) as refused:
         compare(
             "digits-mlp", digits, ["fake", "fake"], quiet_s=-1, early_stopping=2, checkpoint_every=3
@@ -129,7 +129,7 @@ def test_all_that_is_wrong_is_told_at_once(digits: Dataset, started: Started) ->
         *((value, False) for value in (-1e-9, math.nan, math.inf, True, False, "3", None, [3])),
     ],
 )
-def test_a_quiet_time_is_a_number_of_seconds(
+def test_the_idle_time_is_a_number_of_seconds(
     digits: Dataset, started: Started, quiet_s: Any, good: bool
 ) -> None:
     if good:
@@ -169,7 +169,7 @@ def test_a_comparison_is_read_from_its_record() -> None:
 
 
 @pytest.mark.fault
-def test_a_comparison_that_is_not_there_says_what_is() -> None:
+def test_a_missing_comparison_lists_the_existing_ones() -> None:
     folder = comparisons_folder()
     assert folder == home() / "comparisons"
     with pytest.raises(RunFolderError) as refused:
@@ -293,7 +293,7 @@ def test_a_comparison_is_steered_through_its_lockstep() -> None:
     assert lockstep.done == ["pause", "resume", "stop"]
 
 
-def test_waiting_joins_the_lockstep_and_raises_what_it_raised() -> None:
+def test_waiting_joins_the_lockstep_and_raises_its_error() -> None:
     run = write_run("a", [], {"status": "completed"})
     comparison, lockstep = driven({"fake": run, "pytorch": run})
     assert comparison.wait() is comparison
@@ -317,7 +317,7 @@ def test_a_loaded_comparison_stops_each_of_its_runs() -> None:
     assert stopped == ["a", "b"]
 
 
-def test_the_load_of_all_rounds_tells_whether_the_machine_was_busy() -> None:
+def test_the_load_of_all_rounds_decides_whether_the_machine_was_busy() -> None:
     quiet, busy = Load(10.0, 0.2, 2), Load(10.0, 8.0, 2)
 
     def of(loads: list[Load | None], *engines: str) -> Comparison:

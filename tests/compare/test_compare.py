@@ -136,7 +136,7 @@ def test_engines_that_ended_early_contradict_nothing(
         assert ends == [11, 25]
 
 
-def test_a_comparison_stopped_before_its_end_says_what_did_not_start(
+def test_a_comparison_stopped_early_lists_the_engines_not_started(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"build_ms": 60_000}))
@@ -154,7 +154,7 @@ def test_a_comparison_stopped_before_its_end_says_what_did_not_start(
         assert table["samples_per_s"].isna().all()
 
 
-def test_a_comparison_that_goes_on_elsewhere_is_running(
+def test_a_comparison_of_another_process_is_running(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"step_ms": 5}))
@@ -167,7 +167,7 @@ def test_a_comparison_that_goes_on_elsewhere_is_running(
     assert again.status == "stopped"
 
 
-def test_a_comparison_that_goes_on_elsewhere_is_waited_for_and_stopped(
+def test_a_comparison_of_another_process_can_be_waited_for_and_stopped(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"step_ms": 5}))
@@ -211,7 +211,7 @@ def test_a_comparison_can_be_paused_and_stopped(
     assert comparison.wait(30).status == "stopped"
 
 
-def test_a_busy_machine_is_said_wherever_figures_are(
+def test_a_busy_machine_is_mentioned_beside_all_figures(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"step_ms": 10}))
@@ -240,7 +240,7 @@ def test_a_busy_machine_is_said_wherever_figures_are(
     assert table.verdict == ""
 
 
-def test_a_quiet_machine_needs_no_warning(digits: Dataset, workbench_home: Path) -> None:
+def test_an_idle_machine_needs_no_warning(digits: Dataset, workbench_home: Path) -> None:
     comparison = compare("digits-mlp", digits, engines=["fake"], steps=30).wait(60)
     path = workbench_home / "comparisons" / f"{comparison.id}.json"
     record = json.loads(path.read_text())
@@ -254,7 +254,7 @@ def test_a_quiet_machine_needs_no_warning(digits: Dataset, workbench_home: Path)
         assert again.plot().get_suptitle() == "fake"
 
 
-def test_a_quiet_machine_is_waited_for_and_the_wait_can_be_stopped(digits: Dataset) -> None:
+def test_the_wait_for_an_idle_machine_can_be_stopped(digits: Dataset) -> None:
     comparison = compare("digits-mlp", digits, engines=["fake"], steps=30, quiet_s=3600)
     until(lambda: "waiting for a quiet machine" in comparison.phase)
     assert comparison.status == "starting"
@@ -265,7 +265,7 @@ def test_a_quiet_machine_is_waited_for_and_the_wait_can_be_stopped(digits: Datas
 
 
 @pytest.mark.parametrize("quiet_s", [-1, float("nan"), float("inf"), "soon", None, True])
-def test_wrong_quiet_is_refused_at_once(digits: Dataset, quiet_s: Any) -> None:
+def test_a_wrong_idle_time_is_refused_at_once(digits: Dataset, quiet_s: Any) -> None:
     with pytest.raises(ConfigError, match=r"quiet_s=.* a number of seconds, 0 or more"):
         compare("digits-mlp", digits, engines=["fake"], steps=30, quiet_s=quiet_s)
 

@@ -120,7 +120,7 @@ def test_the_verdict_is_part_of_the_title(runs: dict[str, Run]) -> None:
     assert busy.plot().get_suptitle() == f"Comparison with pytorch\n{busy.verdict().sentence}"
 
 
-def test_what_pytorch_ran_is_marked_and_said(
+def test_pytorch_fallbacks_are_marked_and_explained(
     runs: dict[str, Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = property(lambda _: {"ondevice": "PyTorch ran it."})

@@ -1,4 +1,4 @@
-"""What a comparison makes of records that are known to the last digit."""
+"""A comparison of runs whose records are known to the last digit."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_the_status_is_made_of_those_of_the_runs(states: tuple[str, str], expect
         assert comparison.wait() is comparison
 
 
-def test_the_caption_says_what_the_numbers_came_from(comparison: Comparison) -> None:
+def test_the_caption_names_the_source_of_the_numbers(comparison: Comparison) -> None:
     caption = comparison.caption
     for part in ("model-ondevice on rows", "batch 10", "62 steps", "1 threads", "a processor"):
         assert part in caption

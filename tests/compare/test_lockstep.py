@@ -27,7 +27,7 @@ SLOW = {"step_ms": 3, "evaluate_ms": 15, "finish_ms": 120}
 
 
 class Entry(NamedTuple):
-    """What a worker did and when, in seconds since the epoch."""
+    """An action of a worker and when it happened, in seconds since the epoch."""
 
     began: float
     ended: float
@@ -56,7 +56,7 @@ class Workers:
         return lockstep
 
     def diary(self) -> list[Entry]:
-        """What all workers did, in order."""
+        """The actions of all workers, in order."""
         entries = []
         for path in self._folder.glob("*.jsonl"):
             for line in path.read_text("utf-8").splitlines():
@@ -114,7 +114,7 @@ def overlaps(diary: list[Entry]) -> list[tuple[Entry, Entry]]:
     ]
 
 
-def test_nothing_a_worker_does_overlaps_what_another_does(workers: Workers) -> None:
+def test_actions_of_workers_do_not_overlap(workers: Workers) -> None:
     lockstep = workers.lockstep(STEPS, one=SLOW, two=SLOW)
     lockstep.join(120)
     assert {run.status for run in lockstep.runs.values()} == {"completed"}
@@ -144,7 +144,7 @@ def test_a_worker_that_fails_has_its_turn_until_it_is_gone(workers: Workers) -> 
     assert [entry.what for entry in diary if entry.worker == "one"][-1] == "exit"
 
 
-def test_a_worker_killed_in_its_turn_holds_nobody_up(workers: Workers) -> None:
+def test_a_worker_killed_in_its_turn_does_not_block_the_others(workers: Workers) -> None:
     lockstep = workers.lockstep(STEPS, one={"signal_at": [12, "SIGKILL"]}, two={})
     lockstep.join(120)
     statuses = {name: run.status for name, run in lockstep.runs.items()}
@@ -199,7 +199,7 @@ def test_every_round_has_its_load(workers: Workers) -> None:
     assert all(0 <= load.other_s <= (load.wall_s + 0.05) * load.cores for load in known)
 
 
-def test_what_the_workers_take_is_not_taken_by_other_programs(
+def test_cpu_time_of_workers_is_not_counted_as_other_programs(
     workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both meters see what else the machine does, so that their difference is the workers'."""

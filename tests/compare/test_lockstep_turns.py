@@ -18,7 +18,7 @@ Entry = tuple[str, Any]
 
 
 class Log:
-    """What happened in order, and what is to happen at an entry."""
+    """A log of events in order, with actions to take at some entries."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -112,7 +112,7 @@ class Made:
         return Lockstep(plan, launchers, on_load=self.loads.append, **settings)
 
     def ended(self, lockstep: Lockstep) -> list[Entry]:
-        """What happened until it was over."""
+        """The events until the end."""
         lockstep.start()
         lockstep.join(60)
         assert not lockstep.alive

@@ -47,7 +47,7 @@ def test_the_table_is_the_records_and_the_first_run_the_reference() -> None:
     assert list(table["steps"]) == [22, 22]
 
 
-def test_runs_of_the_same_title_are_told_apart_by_their_ids() -> None:
+def test_runs_of_the_same_title_are_distinguished_by_their_ids() -> None:
     runs = [recorded("same", 0.5), recorded("same", 0.25), recorded("other", 0.25)]
     first, second, other = runs
     assert first.title == second.title
@@ -55,7 +55,7 @@ def test_runs_of_the_same_title_are_told_apart_by_their_ids() -> None:
     assert [*compare_runs(runs).runs] == named
 
 
-def test_the_verdict_says_that_there_was_no_lockstep_and_what_differs() -> None:
+def test_the_verdict_mentions_missing_lockstep_and_differences() -> None:
     slow, fast = recorded("slow", 0.5), recorded("fast", 0.25, learning_rate=0.5)
     slow.rename("slow")
     fast.rename("fast")
@@ -94,7 +94,7 @@ def test_a_setting_that_a_run_does_not_have_differs() -> None:
     }
 
 
-def test_a_comparison_stands_for_its_runs() -> None:
+def test_a_comparison_is_replaced_by_its_runs() -> None:
     runs = {"pytorch": recorded("one", 0.5, engine="pytorch"), "fake": recorded("two", 0.25)}
     comparison = Comparison("c", make_plan(22, 2), [*runs], runs=runs)
     other = recorded("three", 1.0)
@@ -108,7 +108,7 @@ def test_a_comparison_stands_for_its_runs() -> None:
 
 
 @pytest.mark.fault
-def test_what_is_no_set_of_runs_is_a_sentence() -> None:
+def test_arguments_that_are_no_runs_are_refused() -> None:
     run = recorded("once", 0.5)
     with pytest.raises(ConfigError, match="give at least one run"):
         compare_runs([])

@@ -172,7 +172,7 @@ def test_memory_is_in_megabytes_where_it_is_known(
     assert math.isnan(found["max_loss_difference"])
 
 
-def test_steps_that_are_trained_anew_replace_those_that_were_read() -> None:
+def test_repeated_steps_replace_those_that_were_read() -> None:
     run = write_run("a", [steps(1, [1.0, 1.0, 1.0], [3.0, 2.0, 1.0])])
     recorded = RecordedSteps(run)
     assert list(recorded.read().loss) == [3.0, 2.0, 1.0]
@@ -202,7 +202,7 @@ def test_all_settings_of_a_run_are_flat() -> None:
     assert not [name for name in settings_of(run) if name.startswith("machine")]
 
 
-def test_recorded_runs_have_no_rounds_and_say_so() -> None:
+def test_recorded_runs_have_no_rounds() -> None:
     slow = write_run("a", [steps(1, [9.0, 2.0])], {"status": "completed"}, warmup_steps=1)
     fast = write_run("b", [steps(1, [9.0, 1.0])], {"status": "completed"}, warmup_steps=1)
     none = write_run("c", [], {"status": "stopped"}, warmup_steps=1)
@@ -243,7 +243,7 @@ def test_the_verdict_names_machines_and_days_once() -> None:
 
 
 @pytest.mark.fault
-def test_what_is_given_twice_or_is_no_list_is_told() -> None:
+def test_duplicates_and_values_that_are_no_list_are_refused() -> None:
     run = run_of("a")
     assert [each.id for each in compare_runs(run).runs.values()] == [run.id]  # type: ignore[arg-type]
     assert [each.id for each in compare_runs(run.id).runs.values()] == [run.id]

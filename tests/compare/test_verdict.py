@@ -43,7 +43,7 @@ def sentence(ratio: Ratio, load: Load | None = QUIET) -> str:
         ),
     ],
 )
-def test_a_ratio_is_said_with_its_interval(ratio: Ratio, said: str) -> None:
+def test_a_ratio_is_stated_with_its_interval(ratio: Ratio, said: str) -> None:
     assert sentence(ratio) == f"{said}; the machine was quiet."
 
 
@@ -51,7 +51,7 @@ def test_an_interval_that_only_touches_1_is_no_difference() -> None:
     assert sentence(Ratio(1.3, 1.0, 1.6)).startswith("no difference seen")
 
 
-def test_a_busy_machine_is_said_with_what_it_did() -> None:
+def test_a_busy_machine_is_mentioned_with_its_load() -> None:
     ratios = {"pytorch": ONE, "ondevice": Ratio(1.8, 1.6, 2.0)}
     verdict = verdict_of(ratios, "pytorch", BUSY, 2)
     assert verdict.sentence.endswith(

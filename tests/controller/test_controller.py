@@ -60,7 +60,7 @@ def test_a_chosen_model_brings_its_settings_card_and_layers(make: Make) -> None:
     assert view.layers is None
 
 
-def test_a_dataset_that_does_not_fit_is_told_before_a_training(make: Make) -> None:
+def test_a_dataset_that_does_not_fit_is_reported_before_training(make: Make) -> None:
     controller, view = make()
     ready = "digits-mlp is ready. Press Train or Compare."
     until(lambda: controller.state.message == ready)
@@ -79,7 +79,7 @@ def test_a_dataset_that_does_not_fit_is_told_before_a_training(make: Make) -> No
     until(lambda: controller.state.message == ready)
 
 
-def test_what_a_job_came_to_stays_until_something_is_wrong(make: Make) -> None:
+def test_the_result_of_a_job_stays_until_something_is_wrong(make: Make) -> None:
     controller, _ = make()
     controller.setup.settings["steps"] = 1
     controller.train()
@@ -96,7 +96,7 @@ def test_what_a_job_came_to_stays_until_something_is_wrong(make: Make) -> None:
     until(lambda: "digits-mlp is ready" in controller.state.message)
 
 
-def test_what_goes_wrong_while_the_figures_of_a_job_are_made_is_told(make: Make) -> None:
+def test_an_error_while_figures_are_drawn_is_reported(make: Make) -> None:
     controller, view = make()
     wrong = "but the rows of dataset"
 
@@ -113,7 +113,7 @@ def test_what_goes_wrong_while_the_figures_of_a_job_are_made_is_told(make: Make)
     until(lambda: "digits-mlp is ready" in controller.state.message)
 
 
-def test_a_training_is_told_from_its_start_to_its_end(make: Make) -> None:
+def test_the_states_of_a_training_are_reported_from_start_to_end(make: Make) -> None:
     controller, view = make()
     until(lambda: view.layers)
     controller.setup.settings["epochs"] = 2
@@ -166,7 +166,7 @@ def test_the_model_that_is_trained_is_the_one_chosen_when_train_was_pressed(
     assert [run.spec["model"] for run in job.runs.values()] == ["digits-mlp"]
 
 
-def test_a_model_that_was_given_is_trained_whatever_is_chosen_next(make: Make) -> None:
+def test_a_given_model_is_trained_although_another_is_chosen_next(make: Make) -> None:
     controller, view = make(model="")
     controller.setup.settings["steps"] = 1
     given = wb.load_model("digits-mlp")
@@ -232,7 +232,7 @@ def test_there_is_one_job_at_a_time(make: Make) -> None:
     assert len(view.started) == 1
 
 
-def test_what_keeps_a_job_from_starting_is_told_and_leaves_no_job(make: Make) -> None:
+def test_an_error_at_the_start_is_reported_and_leaves_no_job(make: Make) -> None:
     controller, view = make(model="")
     for change, sentence in (
         (lambda: None, "No model is chosen"),
@@ -268,7 +268,7 @@ def test_the_message_follows_what_is_typed(make: Make) -> None:
 
 
 @pytest.mark.fault
-def test_settings_that_a_later_engine_cannot_take_are_told_before_the_first_trains(
+def test_settings_that_a_later_engine_refuses_are_reported_before_the_first_trains(
     make: Make,
 ) -> None:
     controller, view = make(model="")
@@ -314,7 +314,7 @@ def test_close_ends_its_threads(make: Make) -> None:
     assert controller.wait(PATIENCE_S), "nobody waits for a controller that is closed"
 
 
-def test_an_error_is_told_as_it_is_or_by_its_type() -> None:
+def test_an_error_is_reported_by_its_message_or_its_type() -> None:
     state = failure(ConfigError(["epochs=-1: too few."]))
     assert state.message == "1 setting is wrong:\n  - epochs=-1: too few."
     assert failure(KeyError("x")).message == "Unexpected error: KeyError: 'x'"

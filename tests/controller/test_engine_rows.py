@@ -13,7 +13,7 @@ from workbench.errors import EngineError
 from workbench.settings.engines import engine_table
 
 
-def test_the_engines_are_asked_of_another_process() -> None:
+def test_the_engines_are_listed_by_another_process() -> None:
     rows = {row["name"]: row for row in engine_rows()}
     assert list(rows) == list(engine_table())
     assert rows["fake"]["ok"]

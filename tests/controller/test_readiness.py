@@ -12,7 +12,7 @@ from workbench.controller.setup import Setup
 from workbench.controller.state import State
 
 
-def test_artifacts_are_told_from_their_beginning_to_their_end() -> None:
+def test_generation_of_artifacts_is_reported_from_start_to_end() -> None:
     told: list[State] = []
     readiness = Readiness(told.append, TypedSettings(Setup()))
     prediction: Any = object()

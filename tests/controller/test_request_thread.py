@@ -58,7 +58,7 @@ def test_it_ticks_after_a_request_for_as_long_as_the_tick_says(bench: Bench) -> 
         bench.done.get(timeout=0.1)
 
 
-def test_an_error_is_handed_over_and_the_thread_goes_on(bench: Bench) -> None:
+def test_an_error_is_passed_on_and_the_thread_continues(bench: Bench) -> None:
     def fail() -> None:
         raise ValueError("on purpose")
 
@@ -100,7 +100,7 @@ def test_an_error_that_cannot_be_shown_ends_nothing(
     assert "The error 'ValueError: on purpose' cannot be shown" in caplog.text
 
 
-def test_nobody_waits_for_a_thread_that_has_ended(bench: Bench) -> None:
+def test_a_thread_that_has_ended_is_not_waited_for(bench: Bench) -> None:
     bench.thread.close()
     assert bench.thread.wait(PATIENCE_S)
     assert bench.thread.wait(PATIENCE_S)
@@ -128,7 +128,7 @@ def test_user_code_that_ends_the_program_does_not_end_the_thread(
         pass
 
 
-def test_close_ends_the_thread_after_what_was_asked(bench: Bench) -> None:
+def test_close_ends_the_thread_after_pending_requests(bench: Bench) -> None:
     bench.ticks_left = 1_000_000
     bench.thread.ask(lambda: bench.done.put("last"))
     bench.thread.close()

@@ -1,4 +1,4 @@
-"""What a form takes from the record of a run."""
+"""A form restored from the record of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from workbench.data import Dataset
 from workbench.runs import load_run
 
 
-def test_what_was_measured_for_a_run_is_in_its_settings(digits: Dataset) -> None:
+def test_kernels_chosen_by_tuning_are_in_the_settings(digits: Dataset) -> None:
     """Not in the field of `tuning`, which takes a word or a path."""
     folder = recorded(digits, "ondevice")
     spec = folder.read_spec()

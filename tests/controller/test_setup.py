@@ -1,4 +1,4 @@
-"""What a training or a comparison is started with."""
+"""The setup that a training or a comparison is started with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from workbench.controller.setup import COMPARISON_STEPS, Setup
 from workbench.errors import ConfigError
 
 
-def test_only_what_was_given_is_handed_over() -> None:
+def test_only_given_settings_are_passed_on() -> None:
     assert Setup().training_settings() == {}
     setup = Setup(settings={"epochs": 3}, base="run", base_except=("head.*",), detached=True)
     assert setup.training_settings() == {

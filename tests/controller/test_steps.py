@@ -30,7 +30,7 @@ def test_a_step_is_done_as_soon_as_its_job_has_ended() -> None:
     assert (train.state, train.note) == ("failed", "failed"), "no check mark beside it"
 
 
-def test_a_step_says_what_is_wrong_with_what_it_takes() -> None:
+def test_a_step_reports_problems_of_its_inputs() -> None:
     """A comparison takes steps of its own, and a training does not wait for an idle machine."""
     shown: list[Any] = []
     setup = Setup(engines=["fake"])

@@ -37,7 +37,7 @@ class Started(FromState):
 
 
 class Stacked(nn.Module):
-    """What people put a recurrent layer between: convolution before, attention over the steps."""
+    """A recurrent layer in a usual surrounding: convolution before, attention over the steps."""
 
     def __init__(self, kind: type[nn.RNNBase]) -> None:
         super().__init__()

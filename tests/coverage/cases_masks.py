@@ -35,7 +35,7 @@ class Masked(nn.Module):
 
 
 def square(of: Tensor) -> Tensor:
-    """What PyTorch's tutorials make of a length: zeros, and -inf where a token may not look."""
+    """The mask of PyTorch's tutorials for a length: zeros, and -inf where a token may not look."""
     return nn.Transformer.generate_square_subsequent_mask(of.shape[1])
 
 

@@ -89,7 +89,7 @@ def likelihood(x: Tensor, places: Tensor) -> Tensor:
 
 
 REPRESENTATIVE = table("index_add")
-"""What every run of the tests has."""
+"""Settings of every run of the tests."""
 
 CASES: tuple[Case, ...] = (
     REPRESENTATIVE,

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Answer(NamedTuple):
-    """What one engine made of one case, over its variants."""
+    """The answer of one engine to one case, over its variants."""
 
     difference: float
     """The largest; infinite where there is an error."""
@@ -29,7 +29,7 @@ class Answer(NamedTuple):
 
 
 Found = dict[str, list[Any]]
-"""What the probe printed: case -> one answer a variant."""
+"""The probe's output: case -> one answer a variant."""
 
 
 def measure(names: Sequence[str], *, every_variant: bool) -> Found:

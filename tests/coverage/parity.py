@@ -96,7 +96,7 @@ def export(module: nn.Module, step: Step, variant: Variant) -> ForwardGraph:
 
 
 def rewritten(module: nn.Module, exported: ForwardGraph) -> list[str]:
-    """What `make_trainable` did to the graph: an op and how it was rewritten."""
+    """The rewrites of a graph by `make_trainable`: each op and how it was rewritten."""
     graph = exported.model
     _, report = make_trainable(graph, leading_to_outputs(graph, trained_names(module)))
     return list(dict.fromkeys(f"{found.op}: {found.note}" for found in report.rewritten))

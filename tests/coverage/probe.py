@@ -34,7 +34,7 @@ def limited(work: Callable[..., Any], *args: Any) -> Any:
 
 
 def answers(variant: Variant) -> dict[str, Any]:
-    """What was rewritten, and of each engine its differences or the error that ended it."""
+    """The rewrites, and the differences of each engine or the error that ended it."""
     module, steps = reference(variant)
     exported = export(module, steps[0], variant)
     return {

@@ -53,7 +53,7 @@ Work = Callable[[], dict[str, np.ndarray]]
 
 
 def measured(variant: Variant, repeats: int, engines: tuple[str, ...]) -> dict[str, Any]:
-    """What each engine makes of a module, by the number of its threads."""
+    """The results of each engine for a module, by the number of its threads."""
     torch.manual_seed(0)
     module = variant.build()
     generator = torch.Generator().manual_seed(1)

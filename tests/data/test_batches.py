@@ -40,7 +40,7 @@ def test_evaluation_meets_every_row_once(batch_size: int) -> None:
     assert np.concatenate([b.further_targets[0] for b in batches]).tolist() == [*range(0, 20, 2)]
 
 
-def test_what_is_refused_is_named() -> None:
+def test_refused_batches_are_named() -> None:
     rows, two = np.zeros((3, 2)), np.zeros(2)
     with pytest.raises(DataError, match=r"^Input 1 has 2 rows and the target has 3"):
         Split([rows, two], np.zeros(3))

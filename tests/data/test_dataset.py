@@ -29,7 +29,7 @@ def equal(one: Split, other: Split) -> bool:
 
 
 @pytest.mark.parametrize("map_from_bytes", [0, 1 << 30])
-def test_what_is_saved_is_loaded(pairs, tmp_path, monkeypatch, map_from_bytes: int) -> None:
+def test_a_saved_dataset_is_loaded(pairs, tmp_path, monkeypatch, map_from_bytes: int) -> None:
     monkeypatch.setattr(dataset, "MAP_FROM_BYTES", map_from_bytes)
     pairs.save(tmp_path / "data")
     loaded = load_saved_dataset(tmp_path / "data")

@@ -1,4 +1,4 @@
-"""What does not fit is told before anything starts."""
+"""A dataset that does not fit is refused before anything starts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def pixels() -> Model:
     return load_model(torch.nn.Conv2d(4, 3, 1), example_inputs=floats(2, 4, 6, 5), name="pixels")
 
 
-def test_what_fits(linear: Model, sequence: Model, pixels: Model) -> None:
+def test_datasets_that_fit(linear: Model, sequence: Model, pixels: Model) -> None:
     check_fit(linear, dataset(floats(8, 4), classes(8), classes(8)), "cross_entropy")
     check_fit(linear, dataset(floats(8, 4), floats(8, 3)), "mse")
     check_fit(linear, dataset(floats(8, 4), floats(8, 3)), "l1")
@@ -73,7 +73,7 @@ def test_what_fits(linear: Model, sequence: Model, pixels: Model) -> None:
         (floats(8, 4), floats(8, 3) + 1, "bce_with_logits", r"from 0 to 1, but row \d"),
     ],
 )
-def test_what_does_not_fit(linear: Model, inputs, target, loss: str, message: str) -> None:
+def test_datasets_that_do_not_fit(linear: Model, inputs, target, loss: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         check_fit(linear, dataset(inputs, target), loss)
 

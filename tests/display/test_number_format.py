@@ -38,7 +38,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("value", "text"), CASES.items())
-def test_three_digits_say_something_at_every_size(value: float, text: str) -> None:
+def test_numbers_of_every_size_have_three_digits(value: float, text: str) -> None:
     assert significant(value) == text
 
 
@@ -46,7 +46,7 @@ def test_no_figure_is_a_dash() -> None:
     assert significant(float("nan")) == significant(float("inf")) == "–"  # noqa: RUF001
 
 
-def test_the_page_writes_numbers_alike() -> None:
+def test_the_front_end_formats_numbers_equally() -> None:
     module = ROOT / "extensions" / "widgets" / "src" / "number_format.ts"
     script = (
         f"import {{ formatSignificant }} from {json.dumps(module.as_uri())};\n"

@@ -215,7 +215,7 @@ def test_looking_leaves_nothing_behind(doctor_module: ModuleType, workbench_home
     assert sorted(workbench_home.parent.iterdir()) == before
 
 
-def test_what_is_optional_does_not_stop_the_main_job() -> None:
+def test_missing_optional_parts_do_not_fail_the_check() -> None:
     diagnosis = Diagnosis(
         (
             Finding("Python", "ok", "3.11.7"),

@@ -32,7 +32,7 @@ from workbench.settings.learning_rate import learning_rate_at
 STEPS = 30
 BATCH_SIZE = 32
 TRAINED = {"fake": ("linear.bias",)}
-"""What stays trainable when the rest is frozen; the output layer for the models' own names."""
+"""Patterns of the parameters that stay trainable when the rest is frozen: the output layer."""
 
 OPTION_STEPS = 100
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -68,8 +68,11 @@ OPTIONS_OF = {
     "pytorch-compile": ("adamw",),
     "ortmodule": ("sgd-unclipped",),
 }
-"""What these engines are tried with: they share PyTorch's optimizers with the engine pytorch, which
-has all, as has every engine that is not named here."""
+"""Optimizers that these engines are tried with.
+
+They share PyTorch's with the engine pytorch, which is tried with all, as is every engine that is
+not named here.
+"""
 
 
 def options_of(engine: str) -> tuple[str, ...]:
@@ -318,7 +321,7 @@ class Probe:
         return {"losses": losses, "evaluated": engine.evaluate(self.test).loss}
 
     def state(self) -> dict[str, Any]:
-        """What is trained after a checkpoint, by the engine and by one that continues from it."""
+        """Trained values after a checkpoint, by the engine and by one that continues from it."""
         engine = self.build(seed=5)
         for batch in self.batches[:7]:
             engine.train_step(batch)

@@ -7,7 +7,7 @@ from torch import nn
 
 
 class Drawing(nn.Module):
-    """What each kind of draw multiplies, (batch, kinds, 8), of (batch, 8)."""
+    """Products of each kind of draw with the input: (batch, kinds, 8) from (batch, 8)."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -48,7 +48,7 @@ OBSERVED = [(engine, options) for engine in engine_table() for options in observ
 
 @pytest.fixture(scope="module")
 def answers_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Answers]:
-    """What the probe of an engine wrote down, run at the first question."""
+    """The answers of an engine's probe, which runs at the first question."""
     model = tmp_path_factory.mktemp("model")
     load_model("digits-mlp").save(model / "saved")
     load_model("digits-cnn").save(model / "normalized")
@@ -164,7 +164,7 @@ def test_gradients_take_no_step(answers: Answers) -> None:
     assert abs(gradients["loss"] - answers["training"]["losses"][0]) <= 1e-6
 
 
-def test_gradients_are_what_a_step_follows(answers: Answers) -> None:
+def test_a_step_follows_the_gradients(answers: Answers) -> None:
     worst = answers["gradients"]["step"]
     assert worst <= 1e-6, f"weights after a step of SGD with weight decay are off by {worst}"
 
@@ -353,7 +353,7 @@ def test_adapters_begin_as_in_peft(name: str, answers: Answers) -> None:
     assert a.std() == pytest.approx(1 / np.sqrt(3 * 64), rel=0.1)
 
 
-def test_lora_goes_on_from_a_checkpoint_bit_for_bit(answers: Answers) -> None:
+def test_lora_continues_from_a_checkpoint_bit_for_bit(answers: Answers) -> None:
     lora = answers["lora"]
     assert lora["resumed"] == lora["last"]
     assert lora["resumed_weights"] == 0
@@ -377,7 +377,7 @@ def test_a_head_alone_is_trained_as_in_pytorch(name: str, answers: Answers) -> N
         assert np.array_equal(found[parameter], value) == kept, parameter
 
 
-def test_an_engine_goes_on_from_a_checkpoint_bit_for_bit(answers: Answers) -> None:
+def test_an_engine_continues_from_a_checkpoint_bit_for_bit(answers: Answers) -> None:
     state = answers["state"]
     assert state["again"] == state["losses"]
     assert state["weights"] == 0
@@ -385,7 +385,7 @@ def test_an_engine_goes_on_from_a_checkpoint_bit_for_bit(answers: Answers) -> No
     assert len(state["files"]) > 1, "nothing but the weights was kept"
 
 
-def test_a_long_preparation_says_what_it_does(answers: Answers) -> None:
+def test_a_long_preparation_reports_its_progress(answers: Answers) -> None:
     assert answers["reports"]
     assert all(text and len(text) < 80 for text in answers["reports"]), answers["reports"]
 

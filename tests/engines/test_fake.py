@@ -104,7 +104,7 @@ WEIGHTS = [0.5, 2.0, 1.0, 3.0, 1.5]
 @pytest.mark.parametrize(
     "loss", [lambda output, target: output.sum(), ["mse", "mse"], {"hidden": "mse"}]
 )
-def test_what_it_cannot_train_on_is_refused(loss: object) -> None:
+def test_models_that_the_fake_cannot_train_are_refused(loss: object) -> None:
     with pytest.raises(EngineError, match="one loss with a name, or use another engine"):
         the_loss(as_losses(loss), "output")
 

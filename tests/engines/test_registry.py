@@ -91,7 +91,7 @@ def lab(implementation: str) -> EngineInfo:
     )
 
 
-def test_compiling_without_a_compiler_is_said_beforehand(
+def test_a_missing_compiler_is_reported_beforehand(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -106,7 +106,7 @@ def test_compiling_without_a_compiler_is_said_beforehand(
     ("package", "engine"),
     [("torch", "pytorch"), ("onnxruntime", "ortmodule"), ("onnxruntime", "ondevice")],
 )
-def test_a_missing_package_is_said_with_its_remedy(
+def test_a_missing_package_is_reported_with_its_remedy(
     package: str, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import importlib.util

@@ -227,7 +227,7 @@ def test_a_batch_of_one_is_refused() -> None:
 
 
 @pytest.mark.fault
-def test_what_torch_cannot_export_is_a_model_error() -> None:
+def test_a_module_that_torch_cannot_export_is_a_model_error() -> None:
     class Branches(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return x if x.sum() > 0 else -x
@@ -247,7 +247,9 @@ def test_what_torch_cannot_export_is_a_model_error() -> None:
         (nn.Sequential(nn.Embedding(11, 4, scale_grad_by_freq=True)), "0 has scale_grad_by_freq"),
     ],
 )
-def test_what_onnx_would_train_otherwise_is_refused(module: nn.Module, message: str) -> None:
+def test_layers_that_onnx_would_train_differently_are_refused(
+    module: nn.Module, message: str
+) -> None:
     with pytest.raises(UntrainableError, match=message):
         export(module, (4,), training=True)
 
@@ -273,7 +275,7 @@ def test_a_weight_without_axes_stays_one() -> None:
     assert numpy_helper.to_array(tensor) == 2
 
 
-def test_nodes_know_their_layer_and_nothing_of_this_machine() -> None:
+def test_nodes_have_their_layer_and_no_paths_of_this_machine() -> None:
     proto = export(Attention(), (6,), training=True)
     layers = {
         node.op_type: {p.key: p.value for p in node.metadata_props} for node in proto.graph.node

@@ -1,4 +1,4 @@
-"""What is told of a module that cannot be exported: the line, the reason and the remedy."""
+"""The error for a module that cannot be exported: the line, the reason and the remedy."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_failure_says_why_and_what_to_do(
 
 
 @pytest.mark.fault
-def test_an_axis_that_a_loop_fixes_is_told() -> None:
+def test_an_axis_fixed_by_a_loop_is_reported() -> None:
     with pytest.raises(ModelError, match=r"fixes axis 1 of input 'x', the time, .* dynamic_axes"):
         export_onnx(
             nn.Sequential(nn.Linear(4, 4), Looping()),

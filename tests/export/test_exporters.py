@@ -52,7 +52,7 @@ def test_both_keep_parameters_layers_and_dropout(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXPORTERS)
-def test_both_compute_what_the_module_computes(name: str) -> None:
+def test_both_exports_compute_the_results_of_the_module(name: str) -> None:
     module = net().eval()
     graph = export(module, 1, 6, training=False, exporters=[name])
     x = np.random.default_rng(1).standard_normal((5, 1, 6)).astype(np.float32)
@@ -91,7 +91,7 @@ class Long(nn.Module):
         return self.layer(x)
 
 
-def test_what_a_size_is_held_to_is_left_to_torch() -> None:
+def test_constraints_on_sizes_are_left_to_torch() -> None:
     graph = export(Long(), 6, 3, dynamic_axes={"x": {1: "length"}}, exporters=["torch.export"])
     names = [dim.dim_param for dim in graph.graph.input[0].type.tensor_type.shape.dim]
     assert names == ["batch", "length", ""]
@@ -116,7 +116,7 @@ class Opaque(nn.Module):
 
 
 @pytest.mark.fault
-def test_what_torch_export_cannot_follow_is_traced() -> None:
+def test_modules_that_torch_export_refuses_are_traced() -> None:
     graph = export(Opaque(), 4)
     assert wrote(graph) == "TorchScript"
     with pytest.raises(ModelError, match=r"torch\.export: no fake tensors here\.") as caught:
@@ -146,7 +146,7 @@ def test_a_branch_on_values_is_never_traced() -> None:
 
 
 @pytest.mark.fault
-def test_what_depends_on_the_size_of_the_batch_is_refused() -> None:
+def test_code_that_depends_on_the_batch_size_is_refused() -> None:
     class Pairs(nn.Module):
         def __init__(self) -> None:
             super().__init__()

@@ -49,7 +49,7 @@ def test_two_graphs_share_one_copy(module: nn.Module, tmp_path: Path) -> None:
     assert path.stat().st_size == size == 4 * (64 * 300 + 300 * 5)
 
 
-def test_what_is_written_from_the_file_is_the_model(module: nn.Module, tmp_path: Path) -> None:
+def test_a_model_written_from_the_state_file_is_the_same(module: nn.Module, tmp_path: Path) -> None:
     pointing = export(module, StateFile(tmp_path / "parameters.bin"))
     before = pointing.SerializeToString()
     written = onnx.load(write_onnx(pointing, tmp_path / "model.onnx"))

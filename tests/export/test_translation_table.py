@@ -31,7 +31,7 @@ def test_this_version_of_torch_is_known() -> None:
     assert torch.__version__.startswith(translation_table.KNOWN_VERSION)
 
 
-def test_what_an_export_adds_to_its_table_is_not_in_the_next() -> None:
+def test_additions_of_an_export_to_its_table_are_not_in_the_next() -> None:
     torchs = made()
     with kept_translation_table():
         first = made()

@@ -45,7 +45,7 @@ class Place:
         return self.cache.folder / key
 
     def taken(self, key: str = KEY) -> dict[str, bytes] | None:
-        """What is taken, or None; then nothing is left in the folder."""
+        """The cached folder, or None; then nothing is left in the cache."""
         target = self.files(f"target-{time.monotonic_ns()}")
         found = self.cache.take(key, target)
         content = {path.name: path.read_bytes() for path in target.iterdir()}
@@ -59,7 +59,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     return Place(tmp_path)
 
 
-def test_what_was_stored_is_taken(place: Place) -> None:
+def test_stored_files_are_reused(place: Place) -> None:
     assert place.taken() is None
     entry = place.store()
     assert place.taken() == CONTENT
@@ -160,7 +160,7 @@ def escape(record: dict[str, object]) -> None:
         pytest.param(edited(escape), id="outside"),
     ],
 )
-def test_a_damaged_entry_is_told_removed_and_made_anew(
+def test_a_damaged_entry_is_reported_removed_and_made_again(
     place: Place, damage: Callable[[Path], None]
 ) -> None:
     (place.folder / "secret").write_bytes(CONTENT["manifest.json"])
@@ -199,7 +199,7 @@ def test_it_can_be_emptied(place: Place) -> None:
     assert place.cache.clear() == 0
 
 
-def test_emptying_removes_what_a_killed_process_left(place: Place) -> None:
+def test_clearing_removes_the_files_of_killed_processes(place: Place) -> None:
     place.store()
     left, young = (place.cache.folder / f".{key}.workbench-tmp-x" for key in (KEY, OTHER))
     for folder in (left, young):
@@ -218,7 +218,7 @@ print(ExportCache.of_user(print).clear())
 
 
 @pytest.mark.fault
-def test_what_cannot_be_removed_is_not_counted(place: Place) -> None:
+def test_files_that_cannot_be_removed_are_not_counted(place: Place) -> None:
     kept, gone = place.store(), place.store(OTHER)
     size_bytes = sum(file.stat().st_size for file in gone.iterdir())
     kept.chmod(0o500)
@@ -232,7 +232,7 @@ def test_what_cannot_be_removed_is_not_counted(place: Place) -> None:
 
 
 @pytest.mark.fault
-def test_a_full_disk_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     import resource
 
     source = place.files("large", {"file": bytes(1 << 20)})
@@ -333,7 +333,7 @@ def test_a_process_that_does_not_end_is_not_waited_for_for_ever(
     assert place.said == ["waiting for another process that exports"]
 
 
-def test_off_is_off_and_a_bad_folder_is_told(
+def test_off_disables_the_cache_and_a_bad_folder_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []

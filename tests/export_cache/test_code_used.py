@@ -1,4 +1,4 @@
-"""What an exporting process says of the code that it used."""
+"""The record of the code that an exporting process used."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Project:
         return CodeUsed.model_validate(self.said())
 
 
-def test_modules_and_files_that_they_read_are_told(tmp_path: Path) -> None:
+def test_modules_and_the_files_that_they_read_are_recorded(tmp_path: Path) -> None:
     project = Project(tmp_path, "open('settings.json').read(); open('known/file').read()")
     for _ in range(2):  # the second time, from bytecode
         used = project.used()
@@ -118,7 +118,7 @@ MISSING = """
 """
 
 
-def test_a_file_that_is_missing_is_told_too(tmp_path: Path) -> None:
+def test_a_missing_file_is_recorded_too(tmp_path: Path) -> None:
     project = Project(tmp_path, MISSING)
     used = project.used()
     assert str(tmp_path / "more.json") in used.files
@@ -127,7 +127,7 @@ def test_a_file_that_is_missing_is_told_too(tmp_path: Path) -> None:
     assert not used.is_unchanged()
 
 
-def test_what_it_wrote_itself_is_no_matter(tmp_path: Path) -> None:
+def test_files_written_by_the_export_itself_do_not_count(tmp_path: Path) -> None:
     project = Project(tmp_path, "open('made', 'w').write('x'); open('made').read()")
     assert str(tmp_path / "made") not in project.used().files
 
@@ -146,7 +146,7 @@ def test_what_it_wrote_itself_is_no_matter(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_told_is_said(tmp_path: Path, body: str, problem: str) -> None:
+def test_code_that_cannot_be_recorded_is_reported(tmp_path: Path, body: str, problem: str) -> None:
     project = Project(tmp_path, body)
     with (tmp_path / "large").open("wb") as file:
         file.truncate(LARGEST_BYTES + 1)

@@ -28,7 +28,7 @@ def model(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_same_has_the_same_key_wherever_it_lies(model: Path, tmp_path: Path) -> None:
+def test_equal_models_in_different_folders_have_the_same_key(model: Path, tmp_path: Path) -> None:
     key = export_key(model, SETTINGS, ENVIRONMENT)
     assert len(key) == 64
     shutil.copytree(model, tmp_path / "copy")
@@ -50,7 +50,7 @@ def test_changed_files_and_settings_have_another(model: Path) -> None:
     assert len(keys) == 7
 
 
-def test_what_a_package_brings_along_does_not_count(
+def test_files_of_installed_packages_do_not_count(
     model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once it is imported, setuptools puts a folder with packages of its own on the path."""
@@ -90,7 +90,7 @@ def test_versions_and_the_workbench_itself_count(
     assert len(keys) == 8
 
 
-def test_of_the_environment_what_may_matter_counts(model: Path) -> None:
+def test_relevant_environment_variables_count(model: Path) -> None:
     before = export_key(model, SETTINGS, ENVIRONMENT)
     for name in ("OMP_NUM_THREADS", "TORCH_LOGS", "SCALE", "WORKBENCH_CODE_PATH"):
         assert export_key(model, SETTINGS, {**ENVIRONMENT, name: "1"}) != before
@@ -150,7 +150,7 @@ key("weights", square)
 """
 
 
-def test_classes_of_a_notebook_count_with_what_they_reach(tmp_path: Path) -> None:
+def test_classes_of_a_notebook_count_with_their_dependencies(tmp_path: Path) -> None:
     """Their code, and that of functions, with the values of closures and globals."""
     done = subprocess.run(
         forked("-c", NOTEBOOK, str(tmp_path)),

@@ -81,7 +81,7 @@ def test_its_sources_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", EXTENSIONS)
-def test_what_was_built_is_good(
+def test_a_built_extension_can_be_used(
     name: str, extension_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(extension_cache))
@@ -112,7 +112,7 @@ def test_building_says_each_step_and_leaves_nothing_else(
 @pytest.mark.fault
 @needs_compiler
 @pytest.mark.parametrize("harm", ["torn", "no record", "no library", "a record of something else"])
-def test_what_is_damaged_is_told_and_built_anew(small_source: Path, harm: str) -> None:
+def test_a_damaged_library_is_reported_and_built_again(small_source: Path, harm: str) -> None:
     extension = build_extensions().extension
     record = extension.folder / RECORD
     match harm:
@@ -141,7 +141,7 @@ def test_what_is_damaged_is_told_and_built_anew(small_source: Path, harm: str) -
     ],
     ids=["does not compile", "does not load"],
 )
-def test_what_fails_is_told_with_the_compilers_words(
+def test_a_failed_build_is_reported_with_the_compilers_message(
     small_source: Path, empty_cache: Path, source: str, words: list[str]
 ) -> None:
     good = build_extensions().extension
@@ -208,7 +208,7 @@ def test_a_compiler_that_hangs_is_given_up(
         build_extensions()
 
 
-def test_set_up_goes_on_without_a_compiler(tmp_path: Path) -> None:
+def test_set_up_continues_without_a_compiler(tmp_path: Path) -> None:
     """As the Makefile calls it; without --if-possible it is an error."""
     environment = {**os.environ, "PATH": str(tmp_path), "COLUMNS": "300"}
     environment.pop("CXX", None)

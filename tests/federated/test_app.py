@@ -78,7 +78,7 @@ def test_the_written_project_trains_a_round_in_process(digits: Dataset, tmp_path
 
 
 @pytest.mark.fault
-def test_what_cannot_be_deployed_is_a_sentence(digits: Dataset, tmp_path: Path) -> None:
+def test_models_that_cannot_be_deployed_are_refused(digits: Dataset, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unavailable= is for simulated clients"):
         app(tmp_path / "a", "digits-mlp", unavailable=0.5)
     with pytest.raises(DataError, match="no test split, which the server needs"):

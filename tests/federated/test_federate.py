@@ -196,7 +196,7 @@ def test_a_fraction_of_the_clients_trains_in_each_round() -> None:
     assert run.federation.rounds["clients"].tolist() == [2, 2]
 
 
-def test_a_killed_client_is_left_out_and_the_round_goes_on(digits: Dataset) -> None:
+def test_a_killed_client_is_left_out_and_the_round_continues(digits: Dataset) -> None:
     run = wb.federate(
         "digits-mlp", digits, clients=4, rounds=6, local_epochs=400, processes=2, batch_size=8
     )

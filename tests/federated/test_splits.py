@@ -105,7 +105,7 @@ def table(target: np.ndarray, rows: int = 6) -> Dataset:
         (lambda: groups(list("aabbcc")), table(np.arange(6)), 2, "use clients=3"),
     ],
 )
-def test_what_cannot_be_divided_is_a_sentence(
+def test_datasets_that_cannot_be_divided_are_refused(
     make: Callable[[], ClientSplit], data: Dataset, clients: int, sentence: str
 ) -> None:
     with pytest.raises(DataError, match=sentence):

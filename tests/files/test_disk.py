@@ -58,7 +58,7 @@ ONTO_DEVICES = [write for write in WRITERS if write not in (save_weights, save_e
 
 
 @pytest.mark.parametrize("write", ONTO_DEVICES)
-def test_a_full_disk_is_said(write: Callable[[Path], None], tmp_path: Path) -> None:
+def test_a_full_disk_has_a_sentence(write: Callable[[Path], None], tmp_path: Path) -> None:
     path = tmp_path / "full"
     # A device that is always full.
     path.symlink_to("/dev/full")
@@ -69,7 +69,7 @@ def test_a_full_disk_is_said(write: Callable[[Path], None], tmp_path: Path) -> N
         write(path)
 
 
-def test_a_full_disk_is_said_in_the_words_of_safetensors() -> None:
+def test_a_full_disk_in_safetensors_has_a_sentence() -> None:
     """It replaces the device that is always full, so this is what it says on a disk that is."""
     from safetensors import SafetensorError
 
@@ -88,7 +88,7 @@ def ten_kilobytes() -> Iterator[None]:
 
 @pytest.mark.usefixtures("ten_kilobytes")
 @pytest.mark.parametrize("write", WRITERS)
-def test_a_file_size_limit_is_said(write: Callable[[Path], None], tmp_path: Path) -> None:
+def test_a_file_size_limit_has_a_sentence(write: Callable[[Path], None], tmp_path: Path) -> None:
     words = "file cannot be written. .*he file is larger than this process may write"
     with pytest.raises(WorkbenchError, match=words), disk_errors(tmp_path / "file"):
         write(tmp_path / "file")
@@ -116,7 +116,7 @@ def test_other_errors_are_not_taken_for_the_disks(error: Exception, tmp_path: Pa
         raise error
 
 
-def test_a_folder_that_is_none_is_said(tmp_path: Path) -> None:
+def test_a_path_that_is_no_folder_has_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(ArtifactsError, match="Part of the path is a file"),

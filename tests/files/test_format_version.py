@@ -9,7 +9,7 @@ from workbench.files.format_version import refuse_newer_format
 
 
 @pytest.mark.parametrize("found", [1, 2])
-def test_what_is_supported_is_read(found: int) -> None:
+def test_supported_versions_are_read(found: int) -> None:
     refuse_newer_format(found, 2, "Run 7", RunFolderError, " to open it")
 
 

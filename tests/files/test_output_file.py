@@ -72,7 +72,7 @@ def test_artifacts_are_not_generated_there(places: Path, name: str) -> None:
     assert (places / "file").read_text() == "old"
 
 
-def test_a_file_size_limit_is_said_and_the_old_file_is_kept(tmp_path: Path) -> None:
+def test_a_file_size_limit_is_an_error_and_the_old_file_is_kept(tmp_path: Path) -> None:
     def write(path: Path) -> None:
         with replacing_file(path, ModelError) as temporary:
             temporary.write_bytes(b"x" * 100_000)
@@ -91,7 +91,7 @@ def test_a_file_size_limit_is_said_and_the_old_file_is_kept(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_fails_halfway_leaves_the_old_file(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     def half(path: Path) -> None:
         with replacing_file(path, ModelError) as temporary:
             temporary.write_text("ne")

@@ -80,7 +80,7 @@ def test_a_folder_that_is_new_stays(tmp_path: Path) -> None:
         assert folder.exists()
 
 
-def test_what_is_named_otherwise_stays(own_temporary_directory: Path) -> None:
+def test_folders_of_other_names_stay(own_temporary_directory: Path) -> None:
     others = [own_temporary_directory / name for name in ("workbench-results", ".x.abcdefgh")]
     file = own_temporary_directory / f"{MARK}file"
     for other in others:

@@ -29,7 +29,7 @@ def test_without_it_the_cache_is_the_users(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.fault
-def test_without_a_home_folder_there_is_none_and_that_is_told(
+def test_without_a_home_folder_there_is_no_cache_and_the_error_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def unknown(_: int) -> NoReturn:

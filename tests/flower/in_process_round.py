@@ -110,7 +110,7 @@ def other_version(weights: Arrays) -> Arrays:
 
 
 HOSTILE: dict[int, Callable[[Arrays], Arrays]] = {2: not_finite, 3: other_shape, 4: other_version}
-"""What devices make of the weights that they trained."""
+"""Changes of the trained weights by hostile clients, by the client's number."""
 
 
 def main() -> None:
@@ -148,7 +148,7 @@ def rows_sent(grid: Direct, project: Path) -> int:
 
 
 def failing(grid: Direct, weights: Arrays) -> str:
-    """What a device says of an error whose text has a row."""
+    """A device's reply after an error whose text contains a row."""
 
     def train_step(_: Any, batch: Any) -> float:
         raise ValueError(f"cannot use {batch.inputs[0][0].tolist()}")
@@ -158,14 +158,14 @@ def failing(grid: Direct, weights: Arrays) -> str:
 
 
 def unusable_label(grid: Direct, project: Path, weights: Arrays) -> str:
-    """What a device says where native code names the label that it cannot use."""
+    """A device's reply after an error in which native code names a label."""
     path = project / "data" / "0" / "train-target.npy"
     np.save(path, np.full_like(np.load(path), LABEL))
     return refused(grid, weights)
 
 
 def refused(grid: Direct, arrays: Mapping[str, Any]) -> str:
-    """What a client says to these weights."""
+    """A client's reply to these weights."""
     record = ArrayRecord({name: _array(value) for name, value in arrays.items()})
     content = RecordDict({"arrays": record, "config": ConfigRecord({"round": 1})})
     reply = grid.answer(Message(content, dst_node_id=100, message_type="train"))

@@ -113,7 +113,7 @@ def test_local_noise_is_added_to_a_clipped_update_before_it_leaves() -> None:
 
 
 def mean_of(replies: list[Message]) -> dict[str, np.ndarray]:
-    """What each of the replies says."""
+    """The mean that the replies report."""
     found = [arrays_of(each.content, ARRAYS) for each in replies if not each.has_error()]
     assert all(largest_difference(each, found[0]) == 0 for each in found)
     return found[0]

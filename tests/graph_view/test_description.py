@@ -87,7 +87,7 @@ def test_groups_are_the_recorded_modules_and_one_node_needs_none() -> None:
         (("m", "r", "n"), (), NO_SCOPES),
     ],
 )
-def test_without_recorded_modules_names_are_used_and_it_is_said(
+def test_without_recorded_modules_names_are_used_and_a_notice_says_so(
     names: tuple[str, str, str], paths: tuple[str, ...], notice: str
 ) -> None:
     shown = described(two_layers(names=names))
@@ -170,7 +170,7 @@ def test_a_name_that_no_xml_may_hold_is_drawn(tmp_path: Path) -> None:
     assert title.text == "a\ufffd\ufffd\ufffd<"
 
 
-def test_statistics_leave_out_what_is_not_finite() -> None:
+def test_statistics_leave_out_values_that_are_not_finite() -> None:
     summary = summarize("t", np.array([np.nan, np.inf, -np.inf, 2, 2], np.float32))
     assert (summary.nan, summary.infinite, summary.elements) == (1, 2, 5)
     assert (summary.minimum, summary.maximum, summary.mean, summary.std) == (2, 2, 2, 0)
@@ -220,7 +220,7 @@ def test_model_explorer_gets_nodes_namespaces_and_edges(tmp_path: Path) -> None:
     ]
 
 
-def test_the_svg_has_what_is_open() -> None:
+def test_the_svg_has_the_open_groups() -> None:
     shown = described(two_layers(names=("m", "r", "n"), layers=("a.b", "a.b", "c")))
     closed, opened = svg_text(shown, []), svg_text(shown, ["a.b"])
     assert "▸ a.b" in closed
@@ -254,7 +254,7 @@ def test_bad_files_get_a_sentence(tmp_path: Path, content: bytes, sentence: str)
 
 
 @pytest.mark.fault
-def test_what_has_no_graph_is_refused(tmp_path: Path) -> None:
+def test_sources_without_a_graph_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="not of a int"):
         graphs_of_source(3)  # type: ignore[arg-type]
     missing = graphs_of_source(tmp_path / "missing.onnx")

@@ -1,4 +1,4 @@
-"""What artifacts record of where nodes are from, and what a view makes of it."""
+"""The recorded provenance of nodes in artifacts, and its display in a view."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def nodes_of(path: Path | None) -> list[onnx.NodeProto]:
     return list(onnx.load(path, load_external_data=False).graph.node)
 
 
-def test_every_node_is_recorded_and_each_stage_made_what_it_made(artifacts: Artifacts) -> None:
+def test_every_node_is_recorded_with_the_stage_that_created_it(artifacts: Artifacts) -> None:
     found = recorded(artifacts)
     forward, training = nodes_of(artifacts.forward_model), nodes_of(artifacts.training_model)
     assert len(found.forward) == len(forward)
@@ -97,7 +97,7 @@ def test_a_gradient_of_the_workbenchs_own_is_recorded_as_such(artifacts: Artifac
     assert {(p.made_by, p.origins) for p in own} == {("gradient", (2,))}
 
 
-def test_every_gradient_node_knows_what_it_differentiates(artifacts: Artifacts) -> None:
+def test_every_gradient_node_names_the_node_that_it_differentiates(artifacts: Artifacts) -> None:
     gradients = [p for p in recorded(artifacts).training if p.made_by == "gradient"]
     assert len(gradients) > 5
     assert all(p.origins for p in gradients)
@@ -115,7 +115,7 @@ def test_the_training_graph_is_shown_by_passes_and_layers(artifacts: Artifacts) 
     assert summary.shape == (8, 6)
 
 
-def test_time_is_painted_by_recorded_names_and_the_rest_is_said(artifacts: Artifacts) -> None:
+def test_times_are_matched_by_recorded_names_and_the_rest_is_listed(artifacts: Artifacts) -> None:
     shown = graphs_of_source(artifacts).read("training", print).description
     gemm = next(node.name for node in shown.nodes if node.op == "Gemm")
     times = (
@@ -143,7 +143,7 @@ def test_a_profile_without_node_names_cannot_be_painted(artifacts: Artifacts) ->
 
 
 @pytest.mark.fault
-def test_artifacts_without_a_record_are_shown_and_it_is_said(
+def test_artifacts_without_a_record_are_shown_with_a_notice(
     artifacts: Artifacts, tmp_path: Path
 ) -> None:
     old = tmp_path / "old"

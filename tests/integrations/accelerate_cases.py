@@ -1,4 +1,4 @@
-"""What Accelerate trains with an ORTModule; by name."""
+"""Trainings of an ORTModule by Accelerate, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What DeepSpeed's engine trains with an ORTModule, on the ranks there are; by name.
+"""Trainings of an ORTModule by DeepSpeed's engine, on the ranks there are, by name.
 
 Each case is compared with one process on the full batch, and the ranks with each other.
 """

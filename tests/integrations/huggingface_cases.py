@@ -1,4 +1,4 @@
-"""What transformers' Trainer and ORTTrainer train; by name."""
+"""Trainings by transformers' Trainer and ORTTrainer, by name."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def given_an_ort_module(folder: Path) -> dict[str, Any]:
 
 
 def trainer_with_deepspeed(folder: Path) -> str:
-    """What ORTTrainer says where DeepSpeed wraps the model itself, on the one rank that this is."""
+    """The error of ORTTrainer where DeepSpeed wraps the model itself, on one rank."""
     from tests.integrations import deepspeed_cases
 
     deepspeed_cases.join_alone()

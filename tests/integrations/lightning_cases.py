@@ -1,4 +1,4 @@
-"""What Lightning trains with an ORTModule; by name."""
+"""Trainings of an ORTModule by Lightning, by name."""
 
 from __future__ import annotations
 

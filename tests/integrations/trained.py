@@ -1,4 +1,4 @@
-"""What came of trainings: how far modules are apart, and what an ORTModule ran."""
+"""Results of trainings: differences of modules, and the statistics of an ORTModule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench import ORTModule
 
 
 def told(module: ORTModule | None) -> dict[str, Any]:
-    """What an ORTModule ran, and how often its graphs round to bfloat16."""
+    """The statistics of an ORTModule, and how often its graphs round to bfloat16."""
     assert module is not None
     graphs = [graph for built in module.built_graphs for graph in built.graphs]
     return {

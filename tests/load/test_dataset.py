@@ -36,7 +36,7 @@ def test_an_unknown_name_gets_the_nearest() -> None:
 
 
 @pytest.mark.fault
-def test_a_folder_that_hides_a_sample_is_said(tmp_path, monkeypatch) -> None:
+def test_a_folder_that_hides_a_sample_is_reported(tmp_path, monkeypatch) -> None:
     (tmp_path / "digits" / "python").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError, match=r"no images.*'digits' is here, so the sample.*rename"):
@@ -59,7 +59,7 @@ def test_a_model_without_a_dataset() -> None:
 # Arrays
 
 
-def test_arrays_become_what_models_take() -> None:
+def test_arrays_are_converted_to_the_dtypes_of_models() -> None:
     data = load_dataset(X, Y)
     inputs, target = every_row(data)
     assert (inputs.dtype, target.dtype) == (np.float32, np.int64)

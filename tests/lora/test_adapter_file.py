@@ -40,7 +40,7 @@ def read(content: bytes) -> tuple[list[int], dict[str, np.ndarray]]:
     return versions, found
 
 
-def test_a_reader_of_the_schema_finds_what_was_written(tmp_path: Path) -> None:
+def test_a_reader_of_the_schema_reads_the_written_adapters(tmp_path: Path) -> None:
     path = write_adapter_file(ADAPTERS, tmp_path / "new" / "a.onnx_adapter", model_version=7)
     versions, found = read(path.read_bytes())
     assert versions == [1, 1, 7]

@@ -89,7 +89,7 @@ def test_initial_adapters_change_nothing(model: onnx.ModelProto) -> None:
     assert worst == 0, f"with B = 0 the outputs differ by {worst}"
 
 
-def test_adapters_compute_what_merged_weights_do(model: onnx.ModelProto) -> None:
+def test_adapters_equal_merged_weights(model: onnx.ModelProto) -> None:
     adapters = trained_adapters()
     edited = with_lora(model, list(LINEAR.values()), adapters, OPTIONS)
     assert [value.name for value in edited.graph.output] == ["y"]

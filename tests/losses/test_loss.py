@@ -39,7 +39,7 @@ def test_every_name_has_its_options() -> None:
         [{"name": "mse", "factor": 0.3}, "l1"],
     ],
 )
-def test_what_is_written_reads_back_the_same(loss: Any) -> None:
+def test_a_written_loss_is_read_back(loss: Any) -> None:
     losses = as_losses(loss)
     assert as_losses(json.loads(json.dumps(losses_to_json(losses)))) == losses
     config = make_config({"loss": loss})
@@ -119,7 +119,7 @@ def test_the_hash_of_a_function_is_for_records_alone() -> None:
 
 @pytest.mark.fault
 @pytest.mark.parametrize("loss", [3, None, [], {}, [[]]])
-def test_what_is_no_loss(loss: Any) -> None:
+def test_values_that_are_no_loss(loss: Any) -> None:
     with pytest.raises(ConfigError, match="loss="):
         as_losses(loss)
 

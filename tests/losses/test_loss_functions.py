@@ -87,7 +87,7 @@ def test_only_a_regular_file_is_read(
 
 
 @pytest.mark.fault
-def test_what_cannot_be_pickled_is_told(tmp_path: Path) -> None:
+def test_a_loss_that_cannot_be_pickled_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "open").open("w") as file, pytest.raises(ConfigError, match="loss <lambda>"):
         write_functions(as_losses(lambda output, target: file.read()), tmp_path)
 

@@ -1,4 +1,4 @@
-"""What other programs take from the cores."""
+"""The CPU time of other programs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_program_that_is_not_ours_counts_and_ours_does_not(
     assert others.other_s < everything.wall_s * everything.cores
 
 
-def test_stretches_are_summed_and_what_lies_between_is_not_counted() -> None:
+def test_intervals_are_summed_without_the_time_between_them() -> None:
     meter = LoadMeter()
     began = time.perf_counter()
     meter.start()
@@ -89,7 +89,7 @@ def test_a_worker_that_ended_leaves_the_load_unknown() -> None:
     assert measured(LoadMeter(lambda: [process.pid]), 0.05).cores > 0
 
 
-def test_a_clock_that_stands_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_does_not_advance_measures_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in containers that hide /proc/stat."""
     standing = psutil.cpu_times(percpu=True)
     monkeypatch.setattr(psutil, "cpu_times", lambda percpu: standing)
@@ -134,7 +134,9 @@ class Meter:
         return self.loads.pop(0)
 
 
-def test_quiet_must_last_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_machine_must_stay_idle_and_the_wait_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     busy, quiet = Load(0.5, 0.7, 2), Load(0.5, 0.0, 2)
     Meter.loads = [quiet, busy, quiet, quiet, quiet]
     monkeypatch.setattr("workbench.machine.load.LoadMeter", Meter)
@@ -152,7 +154,7 @@ def test_quiet_must_last_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_quiet_is_not_waited_for_longer_than_wanted(
+def test_the_wait_for_an_idle_machine_has_a_limit(
     spinning: subprocess.Popen[bytes],
 ) -> None:
     assert spinning.poll() is None

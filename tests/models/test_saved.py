@@ -1,4 +1,4 @@
-"""What crosses to a worker, and what is never read."""
+"""A model saved for a worker, and files that are never read."""
 
 from __future__ import annotations
 

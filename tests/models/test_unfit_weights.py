@@ -39,12 +39,12 @@ def with_nan() -> onnx.ModelProto:
 @pytest.mark.parametrize(
     ("made", "what"), [(double(), "'w' is float64"), (with_nan(), "'w' contains NaN")]
 )
-def test_it_is_said_what_they_are(tmp_path: Path, made: onnx.ModelProto, what: str) -> None:
+def test_the_error_describes_them(tmp_path: Path, made: onnx.ModelProto, what: str) -> None:
     loaded = load_model(saved(tmp_path, made))
     assert what in " ".join(loaded.notices)
     with pytest.raises(UntrainableError, match=f"Parameters: none. Of the weights, {what}"):
         check(loaded)
 
 
-def test_nothing_is_said_of_weights_that_train(tmp_path: Path) -> None:
+def test_weights_that_train_have_no_notice(tmp_path: Path) -> None:
     assert load_model(saved(tmp_path, mlp())).notices == ()

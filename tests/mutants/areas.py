@@ -1,4 +1,4 @@
-"""What is mutated, and the tests that are to notice."""
+"""The mutated sources, and the tests that should detect the mutants."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def mutations_of(file: Path, source: str) -> list[Mutation]:
 
 
 def _is_left_alone(node: Any) -> bool:
-    """What only type checkers read, the entry of a program, what would not compile, and looks."""
+    """Whether nothing is mutated: types, entry of a program, syntax errors, appearance."""
     if node.type == "operator" and node.value == "**" and node.parent.type in UNPACKING:
         return True
     while node is not None:

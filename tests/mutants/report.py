@@ -1,4 +1,4 @@
-"""What was tried and what went unnoticed: results.json, and docs/mutants.md made of it."""
+"""The report of tried and surviving mutants: results.json, and docs/mutants.md made of it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Survivor(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """What came of the faults that one seed chose."""
+    """Results for the mutants that one seed chose."""
 
     seed: int
     tried: int
@@ -65,7 +65,7 @@ class Sample(NamedTuple):
 
 
 class AreaResult(NamedTuple):
-    """What came of one area."""
+    """Results of one area."""
 
     mutants: int
     """All that there are."""
@@ -174,7 +174,7 @@ def document(results: dict[str, AreaResult]) -> str:
 
 
 def _estimate(area: str, found: AreaResult) -> str:
-    """What to expect of the faults of an area that were not tried."""
+    """The expected number of survivors among the mutants of an area that were not tried."""
     newest = found.newest
     left = max(0, found.mutants - found.tried)
     if not left or newest is None or newest.first is None:

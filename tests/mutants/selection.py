@@ -119,7 +119,7 @@ class Lines(NamedTuple):
 
 
 def read_lines(folder: Path, root: Path) -> Lines:
-    """What the `Recorder` wrote into `folder`."""
+    """The lines that the `Recorder` wrote into `folder`."""
     tests: dict[str, tuple[float, list[str]]]
     shared_s: dict[str, float]
     tests, shared_s = json.loads((folder / "tests.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""What is recorded of each sample, and what the document makes of it."""
+"""The record of each sample, and the document made of it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_sample_takes_the_place_of_that_of_its_seed() -> None:
     assert both.with_sample(31, every := Sample(0, 31, 31, [])) == AreaResult(31, [every])
 
 
-def test_what_is_found_later_leaves_what_was_found_at_first() -> None:
+def test_later_results_are_added_to_earlier_ones() -> None:
     moved, other = LOST._replace(line=9), LOST._replace(change="c → d")
     before = AreaResult(30, [Sample(1, 5, 3, [LOST, other]), Sample(2, 5, 4, [LOST])])
     after = before.with_survivors([moved])

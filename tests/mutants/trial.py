@@ -39,12 +39,12 @@ class Outcome(NamedTuple):
     """How the tests of one trial ended."""
 
     code: int | None
-    """What pytest ended with, 0 where every test passed; None where the tests did not end."""
+    """Pytest's exit status, 0 where every test passed; None where the tests did not end."""
     output: str
 
     @property
     def word(self) -> str:
-        """What noticed the fault: the first test that failed."""
+        """The first test that failed, which detected the mutant."""
         if self.code is None or "+ Timeout +" in self.output:
             return "no end"
         failed = [line for line in self.output.splitlines() if line.startswith(("FAILED", "ERROR"))]

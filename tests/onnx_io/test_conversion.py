@@ -100,7 +100,7 @@ def test_any_ir_version_is_read(tmp_path: Path, version: int) -> None:
 
 
 @pytest.mark.fault
-def test_what_the_converter_cannot_convert_is_named(
+def test_operators_that_cannot_be_converted_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:

@@ -128,7 +128,7 @@ def test_an_index_out_of_range_is_refused() -> None:
         run(changed, data, indices, updates)
 
 
-def test_what_overwrites_is_left_alone() -> None:
+def test_a_scatter_without_reduction_is_unchanged() -> None:
     changed = ir.from_proto(graph(*arrays("rows"), "none", sizes=True))
     assert order_scatters(changed) == 0
     assert [node.op_type for node in changed.graph] == ["ScatterND"]

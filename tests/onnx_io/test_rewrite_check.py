@@ -77,7 +77,7 @@ def test_a_value_that_a_subgraph_reads_must_be_computed() -> None:
         check_rewrite(made, "kernels", output_specs(made))
 
 
-def test_an_editor_checks_what_it_wrote() -> None:
+def test_an_editor_checks_the_written_graph() -> None:
     made = model(relu("x", "h"), relu("h", "y"))
     editor = GraphEditor(made.graph)
     editor.replace([editor.nodes[0]], [relu("x", "g")])

@@ -129,7 +129,7 @@ def log_probabilities() -> nn.Module:
 
 
 def tagger() -> nn.Module:
-    """What it computes of one place depends on no other."""
+    """A tagger whose result at one place depends on no other."""
     return nn.Sequential(nn.Linear(6, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 4))
 
 

@@ -1,4 +1,4 @@
-"""What malloc holds of freed memory goes back to the system."""
+"""Freed memory that malloc holds is returned to the system."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def texts() -> Examples:
     ],
     ids=["image", "audio", "text", "no examples", "no texts"],
 )
-def test_what_was_saved_is_loaded(made: Callable[[], Examples], tmp_path: Path) -> None:
+def test_saved_examples_are_loaded(made: Callable[[], Examples], tmp_path: Path) -> None:
     examples = made()
     if len(examples) > 1:
         examples.remove(examples.items[0].id)
@@ -117,7 +117,7 @@ def test_an_archive_that_declares_too_much_is_refused_before_it_is_read(tmp_path
 
 @pytest.mark.fault
 @pytest.mark.parametrize("path", [None, 5, b"x"])
-def test_what_is_no_path_is_a_sentence(path: object) -> None:
+def test_values_that_are_no_path_are_refused(path: object) -> None:
     with pytest.raises(DataError, match="is not the path of a file"):
         Examples.load(path)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="is not the path of a file"):
@@ -125,7 +125,7 @@ def test_what_is_no_path_is_a_sentence(path: object) -> None:
 
 
 @pytest.mark.fault
-def test_what_could_not_be_loaded_again_is_not_saved(
+def test_examples_that_could_not_be_loaded_are_not_saved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(examples_file, "MOST_BYTES", 300)
@@ -135,7 +135,7 @@ def test_what_could_not_be_loaded_again_is_not_saved(
 
 
 @pytest.mark.fault
-def test_missing_files_members_and_suffixes_are_told(tmp_path: Path) -> None:
+def test_missing_files_members_and_suffixes_are_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="does not exist"):
         Examples.load(tmp_path / "none.npz")
     with pytest.raises(DataError, match=r"suffix \.npz"):

@@ -63,7 +63,7 @@ def test_two_of_five_are_held_out(personal: Personalisation, examples: Examples)
     assert personal.run.spec["samples"] == 480
 
 
-def test_what_was_prepared_is_taken_from_the_cache(personal: Personalisation) -> None:
+def test_prepared_artifacts_are_taken_from_the_cache(personal: Personalisation) -> None:
     statistics = personal.run.statistics
     assert statistics is not None
     assert statistics.graphs[0].cache_s is not None
@@ -72,7 +72,7 @@ def test_what_was_prepared_is_taken_from_the_cache(personal: Personalisation) ->
     assert not prepare("text", engine="pytorch")
 
 
-def test_before_is_what_the_base_checkpoint_says(
+def test_the_result_before_training_is_that_of_the_base_checkpoint(
     personal: Personalisation, examples: Examples
 ) -> None:
     """By PyTorch, from the sample's module and its base checkpoint."""
@@ -181,7 +181,7 @@ def test_other_weights_are_begun_and_compared_with(examples: Examples, tmp_path:
 
 
 @pytest.mark.fault
-def test_what_cannot_be_personalised_is_refused(examples: Examples, tmp_path: Path) -> None:
+def test_unsuitable_models_and_examples_are_refused(examples: Examples, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="two labels or more; there are 0"):
         personalise(Examples("image"))
     few = Examples("image")

@@ -25,7 +25,7 @@ def photograph(side: int = 96, noise: float = 3.0) -> np.ndarray:
     )
 
 
-def test_a_photograph_becomes_what_the_drawing_is() -> None:
+def test_a_photograph_becomes_the_drawing() -> None:
     examples = Examples("image")
     drawn = examples[examples.add(STROKES, "drawn")].value
     seen = examples[examples.add(ink_of(photograph()), "photographed")].value
@@ -54,6 +54,6 @@ def test_a_picture_without_a_symbol_is_refused(picture: np.ndarray) -> None:
 @pytest.mark.parametrize(
     "picture", [np.zeros((96, 96)), np.zeros((3, 96), np.uint8), np.zeros((9, 9, 3), np.uint8)]
 )
-def test_what_is_no_picture_is_refused(picture: np.ndarray) -> None:
+def test_files_that_are_no_picture_are_refused(picture: np.ndarray) -> None:
     with pytest.raises(DataError, match="must be an array"):
         ink_of(picture)

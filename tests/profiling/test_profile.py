@@ -106,7 +106,7 @@ def test_times_that_fit_the_step_stand_as_they_are(operators_ms: float) -> None:
     assert wall_sentence(found).endswith("ms in operators.")
 
 
-def test_times_of_more_than_the_step_are_scaled_to_it_and_it_is_said() -> None:
+def test_times_that_exceed_the_step_are_scaled_to_it_with_a_notice() -> None:
     found = measured(146.0, 97.0)
     assert [time.us for time in found.times] == pytest.approx([72_750, 24_250])
     assert [row["share"] for row in by_operator(found)] == pytest.approx([1.0])

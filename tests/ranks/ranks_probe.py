@@ -108,7 +108,7 @@ class Bench:
         return engine_class(engine)(setup)
 
     def together(self, engine: Engine, drive: Callable[[Engine], Any], first: int = 0) -> Any:
-        """What `drive` returns of rank 0, which the other follows."""
+        """The result of `drive` on rank 0, which the other rank follows."""
         if self.ranks.rank:
             follow(engine, self.ranks, iter(batches()[first:]))
             return None
@@ -123,12 +123,16 @@ class Bench:
             return None
         one = self.build(name, model, alone=True)
         expected = np.array(steps_of(one))
-        graphs = len(engine.wrapped.built_graphs) if hasattr(engine, "wrapped") else None
+        in_graphs = {}
+        if name == "ortmodule":
+            module = engine.wrapped
+            calls = dict(module.pytorch_calls)
+            in_graphs = {"graphs": len(module.built_graphs), "pytorch_calls": calls}
         return {
             "loss": float(np.abs(np.array(losses) - expected).max()),
             "fell": float(expected[0] - expected[-1]),
             "weights": apart(engine, one),
-            "graphs": graphs,
+            **in_graphs,
         }
 
     def pieces(self) -> int:

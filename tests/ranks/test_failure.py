@@ -1,4 +1,4 @@
-"""What a run says of the rank that ended it, from what the rank wrote down and how it exited."""
+"""The error of a run whose rank failed, from the rank's record and its exit status."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_an_exception_of_a_rank_that_follows_ends_the_run_with_its_reason() -> N
 
 
 class Watching(RecordingView):
-    """What the page is told of a run, and of how many ranks it has the memory."""
+    """A view that records states, and of how many ranks it has the memory."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -237,7 +237,7 @@ def test_a_rank_that_dies_during_a_checkpoint_leaves_the_one_before(who: str) ->
 
 @pytest.mark.fault
 @pytest.mark.sweep
-def test_a_run_is_interrupted_when_what_started_it_dies() -> None:
+def test_a_run_is_interrupted_when_its_parent_process_dies() -> None:
     """As when a notebook's kernel is restarted."""
     code = (
         "import os, signal\n"
@@ -270,7 +270,7 @@ def test_a_loss_that_is_no_mean_over_rows_is_refused() -> None:
 
 
 @pytest.mark.sweep
-def test_a_run_is_stopped_and_goes_on(uninterrupted: Run) -> None:
+def test_a_run_is_stopped_and_resumed(uninterrupted: Run) -> None:
     model, data, config = prepare("digits-mlp", None, {**SETTINGS, "processes": 2})
     started = launch(model, data, config, granted_steps=7)
     run = Run(started.folder, worker=started.worker, model=model, code=started.code)
@@ -313,7 +313,7 @@ def test_a_comparison_trains_in_several_processes() -> None:
 
 
 @pytest.mark.sweep
-def test_what_a_layer_computes_of_a_batch_is_refused() -> None:
+def test_layers_that_compute_across_rows_are_refused() -> None:
     with pytest.raises(RunError, match=r"'norm1' is a BatchNorm2d.*Train in one process"):
         wb.train("digits-cnn", **{**SETTINGS, "steps": 2}, processes=2).wait()
 
@@ -329,7 +329,7 @@ def test_what_a_layer_computes_of_a_batch_is_refused() -> None:
         ({"processes": 0}, "processes=0"),
     ],
 )
-def test_what_several_processes_cannot_do_is_refused(
+def test_settings_unsupported_by_several_processes_are_refused(
     settings: dict[str, Any], problem: str
 ) -> None:
     with pytest.raises(ConfigError, match=problem):

@@ -77,13 +77,13 @@ def test_nothing_is_written_through_a_linked_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault
-def test_a_missing_checkpoint_says_so(tmp_path: Path) -> None:
+def test_a_missing_checkpoint_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="holds no checkpoint"):
         read_weights(tmp_path)
 
 
 @pytest.mark.fault
-def test_a_damaged_checkpoint_says_so(tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_an_error(tmp_path: Path) -> None:
     write_checkpoint(tmp_path / "c", {"w": np.zeros(100)})
     file = tmp_path / "c" / WEIGHTS
     file.write_bytes(file.read_bytes()[:60])

@@ -102,7 +102,7 @@ def test_who_waits_long_looks_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.fault
-def test_a_wish_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_command_is_refused(tmp_path: Path) -> None:
     create_control(tmp_path / "c", granted_steps=None)
     with pytest.raises(ValueError, match="not in tuple"):
         request_state(tmp_path / "c", "halt")  # type: ignore[arg-type]
@@ -119,7 +119,7 @@ PLANTS = [link, os.mkfifo, Path.mkdir, lambda path: path.write_bytes(b"short")]
 @pytest.mark.fault
 @pytest.mark.parametrize("use", [ControlReader, lambda path: request_state(path, "stop")])
 @pytest.mark.parametrize("plant", PLANTS)
-def test_what_is_no_control_file_is_neither_written_nor_mapped(
+def test_other_files_are_neither_written_nor_mapped_as_control_files(
     plant: Callable[[Path], None], use: Callable[[Path], object], tmp_path: Path
 ) -> None:
     plant(tmp_path / "c")
@@ -131,7 +131,7 @@ def test_what_is_no_control_file_is_neither_written_nor_mapped(
 
 
 @pytest.mark.fault
-def test_a_control_file_that_is_missing_is_said(tmp_path: Path) -> None:
+def test_a_missing_control_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="c is missing"):
         ControlReader(tmp_path / "c")
     with pytest.raises(RunFolderError, match="c is missing: the run folder was removed"):

@@ -14,7 +14,7 @@ from workbench.run_folder import events
 from workbench.run_folder.events import EventReader, EventWriter, finite_or_none, parse_event
 
 
-def test_each_poll_gives_only_what_is_new(tmp_path: Path) -> None:
+def test_each_poll_returns_new_events_only(tmp_path: Path) -> None:
     writer, reader = EventWriter(tmp_path / "e"), EventReader(tmp_path / "e")
     assert reader.poll() == []
     writer.write("phase", text="one")

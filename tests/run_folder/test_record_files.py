@@ -41,7 +41,7 @@ def test_the_control_file_is_three_native_integers(tmp_path: Path) -> None:
     assert path.read_bytes() == struct.pack("@qqq", 0, 2**63 - 1, 0)
 
 
-def test_a_reader_sees_each_wish(tmp_path: Path) -> None:
+def test_a_reader_sees_each_command(tmp_path: Path) -> None:
     path = tmp_path / "c"
     create_control(path, granted_steps=1)
     reader = ControlReader(path)
@@ -139,7 +139,7 @@ def test_runs_live_in_the_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert RunFolder(Path("here")).path == tmp_path / "here"
 
 
-def test_every_path_lies_in_the_run_folder_under_its_name(tmp_path: Path) -> None:
+def test_every_path_is_in_the_run_folder_under_its_name(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     paths = {
         "spec.json": folder.spec_path,

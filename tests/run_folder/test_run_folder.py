@@ -63,7 +63,7 @@ def test_a_name_that_another_process_took_is_passed_over(
 
 
 @pytest.mark.fault
-def test_a_folder_that_cannot_be_made_is_said(
+def test_a_folder_that_cannot_be_created_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
@@ -74,7 +74,7 @@ def test_a_folder_that_cannot_be_made_is_said(
         RunFolder.create("x", tmp_path / "missing")
 
 
-def test_a_label_is_cut_to_what_a_file_system_takes(tmp_path: Path) -> None:
+def test_a_label_is_cut_to_the_length_of_file_names(tmp_path: Path) -> None:
     assert RunFolder.create("x" * 200, tmp_path).id.endswith("-" + "x" * 120)
     assert folder_name("x" * 200) == "x" * 80
     assert folder_name("é" * 41, 81) == "é" * 40
@@ -83,7 +83,7 @@ def test_a_label_is_cut_to_what_a_file_system_takes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", ".", "..", "a/b", "a\0b"])
-def test_what_is_no_name_of_one_folder_is_no_id(text: str) -> None:
+def test_an_id_is_the_name_of_one_folder(text: str) -> None:
     assert not is_id(text)
     assert is_id("20260101-000000-000ff-a.b")
     assert is_id("a\\b")

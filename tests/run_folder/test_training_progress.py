@@ -7,7 +7,7 @@ import math
 from workbench.run_folder.training_progress import TrainingProgress
 
 
-def test_the_lowest_loss_is_kept_with_its_step_and_what_came_since() -> None:
+def test_the_lowest_loss_is_kept_with_its_step_and_the_steps_since() -> None:
     progress = TrainingProgress()
     found = []
     for step, loss in enumerate([math.nan, 2.0, 2.0, math.inf, 1.0, 1.5], 1):

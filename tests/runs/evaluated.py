@@ -1,4 +1,4 @@
-"""What the engine of a run computes in evaluation mode; run as a process of its own.
+"""Outputs of a run's engine in evaluation mode; run as a process of its own.
 
     python -m tests.runs.evaluated RUN_FOLDER EVALUATED.npz
 

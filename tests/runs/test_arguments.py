@@ -1,4 +1,4 @@
-"""What `train`, `resume` and `load_run` are given: what is taken, and what is refused at once."""
+"""Arguments of `train`, `resume` and `load_run`: accepted ones, and refusals at once."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_detached_is_true_or_false(digits: Dataset, detached: Any) -> None:
     assert not (home() / "runs").exists()
 
 
-def test_what_was_started_is_the_run(digits: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_run_has_the_given_arguments(digits: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = recorded(digits)
     worker, code = SimpleNamespace(poll=lambda: None, pid=3), object()
     asked: list[tuple[Any, ...]] = []
@@ -133,7 +133,7 @@ def weights(tmp_path: Path) -> Path:
     return path
 
 
-def test_without_a_base_the_model_stays_what_it_is() -> None:
+def test_without_a_base_the_model_is_unchanged() -> None:
     assert from_base("anything", None, ()) == ("anything", None)
     for patterns in ("bias", ("bias",)):
         with pytest.raises(ConfigError, match=r"base_except=\('bias',\) requires base="):
@@ -158,7 +158,7 @@ def test_a_run_is_recorded_by_its_id_and_the_step_of_its_checkpoint(digits: Data
         assert not isinstance(based, str | Path)
 
 
-def test_a_sample_stands_for_its_base_checkpoint(
+def test_a_sample_as_base_is_its_base_checkpoint(
     weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(PROGRAM, "base_samples", lambda: {"sketch": None})
@@ -177,7 +177,7 @@ def test_patterns_are_names(weights: Path, patterns: Any) -> None:
         from_base(model(), weights, patterns)
 
 
-def test_a_run_that_is_not_there_says_what_is(digits: Dataset) -> None:
+def test_a_missing_run_lists_the_existing_ones(digits: Dataset) -> None:
     runs = home() / "runs"
     with pytest.raises(RunFolderError) as refused:
         load_run("nothing")

@@ -89,7 +89,7 @@ except WorkbenchError as error:
 
 
 @pytest.mark.parametrize("limit_bytes", [10, 1000, 100_000])
-def test_a_launch_that_cannot_write_says_so_and_leaves_nothing(
+def test_a_launch_that_cannot_write_is_an_error_and_leaves_no_files(
     limit_bytes: int, workbench_home: Path
 ) -> None:
     """At the model's record, at an array, wherever the limit strikes."""
@@ -106,7 +106,7 @@ def test_a_launch_that_cannot_write_says_so_and_leaves_nothing(
     assert list((workbench_home / "runs").iterdir()) == []
 
 
-def test_a_worker_at_its_file_size_limit_says_so(misbehave: Misbehave, tmp_path: Path) -> None:
+def test_a_worker_at_its_file_size_limit_reports_it(misbehave: Misbehave, tmp_path: Path) -> None:
     run = misbehave({"steps": 2}).wait(60)
     folder = RunFolder(tmp_path / "copy")
     shutil.copytree(run.folder.path, folder.path)
@@ -167,7 +167,7 @@ def test_launches_that_were_killed_are_removed_and_those_under_way_are_not(tmp_p
     os.close(lock)
 
 
-def test_a_resume_removes_what_killed_launches_left(misbehave: Misbehave) -> None:
+def test_a_resume_removes_the_files_of_killed_launches(misbehave: Misbehave) -> None:
     run = misbehave({"steps": 1}).wait(60)
     killed = old(launching(run.folder.path.parent, "killed").path)
     assert resume(run, steps=2).wait(60).status == "completed"
@@ -189,7 +189,7 @@ def test_checkpoints_that_are_not_whole_go_when_the_worker_is_dead(tmp_path: Pat
 
 
 @pytest.mark.parametrize("replaced", [False, True])
-def test_what_a_killed_resume_set_aside_is_moved_back_or_removed(
+def test_files_set_aside_by_a_killed_resume_are_restored_or_removed(
     tmp_path: Path, replaced: bool
 ) -> None:
     dead, alive = (launching(tmp_path, label) for label in ("dead", "alive"))
@@ -269,7 +269,7 @@ def test_room_for_the_summary_is_kept_and_given_back(running: Run) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a folder that even root may not write to")
 @pytest.mark.parametrize("start", [wb.train, wb.compare])
-def test_a_home_that_cannot_be_written_is_said(
+def test_a_home_that_cannot_be_written_is_an_error(
     start: Callable[..., object], digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORKBENCH_HOME", "/sys/workbench")
@@ -279,7 +279,7 @@ def test_a_home_that_cannot_be_written_is_said(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a folder that even root may not write to")
-def test_artifacts_that_cannot_be_written_are_said() -> None:
+def test_artifacts_that_cannot_be_written_are_an_error() -> None:
     model = wb.load_model("digits-mlp")
     with pytest.raises(ArtifactsError, match="/sys/artifacts cannot be written"):
         wb.generate_artifacts(model, directory="/sys/artifacts")

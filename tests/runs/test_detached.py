@@ -1,4 +1,4 @@
-"""What becomes of a run when the process that started it ends."""
+"""A run continues or ends when the process that started it ends."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_run_that_is_built_when_its_kernel_goes_is_interrupted_at_once(
     assert run.progress.done_steps == 0
 
 
-def test_a_detached_run_goes_on_and_is_steered_from_elsewhere(saved_digits: Path) -> None:
+def test_a_detached_run_continues_and_is_controlled_by_another_process(saved_digits: Path) -> None:
     parent, run, worker = launched_elsewhere(saved_digits, steps=LONG, detached=True, step_ms=5)
     until(lambda: run.progress.done_steps > 0)
     parent.kill()

@@ -23,9 +23,7 @@ STEPS = 3
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("row", engines(), ids=lambda row: row.name)
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_an_export_computes_what_the_eval_model_does(
-    sample: str, row: EngineRow, tmp_path: Path
-) -> None:
+def test_an_export_equals_the_eval_model(sample: str, row: EngineRow, tmp_path: Path) -> None:
     if not row.ok:
         unavailable(row.name, row.reason)
     run = train(sample, engine=row.name, steps=STEPS, evaluate=False, threads=1).wait(900)

@@ -30,14 +30,14 @@ def cause(
     return failure_cause(run.folder, exit_status, lost, launched)
 
 
-def test_a_summary_tells_by_itself() -> None:
+def test_a_summary_alone_states_the_failure() -> None:
     assert cause(write_run("a", [], {"status": "completed"})) is None
     failed = write_run("b", [], {"status": "failed", "error": ERROR})
     assert cause(failed) == ERROR
     assert cause(failed, -9) == ERROR
 
 
-def test_a_resumption_that_failed_is_told_to_who_resumed_and_to_nobody_else() -> None:
+def test_a_failed_resumption_is_reported_to_its_caller_alone() -> None:
     run = write_run("a", [steps(1, [1.0])], {"status": "completed", "resume_error": OTHER})
     assert cause(run) is None
     assert cause(run, launched=LAUNCHED + 1) == OTHER

@@ -1,4 +1,4 @@
-"""What goes wrong in a worker is an error message in the kernel, and nothing is lost."""
+"""A fault in a worker is an error message in the kernel, and nothing is lost."""
 
 import json
 import shutil
@@ -62,7 +62,7 @@ def test_a_loss_that_is_no_number_stops_the_run(misbehave: Misbehave) -> None:
     assert run.checkpoint.name == "step-00000060", "the last good one: none came after the NaN"
 
 
-def test_a_worker_over_its_memory_limit_is_ended_and_says_so(misbehave: Misbehave) -> None:
+def test_a_worker_over_its_memory_limit_is_ended_with_an_error(misbehave: Misbehave) -> None:
     run = misbehave({"memory_limit_bytes": 400_000_000}, allocate_bytes=8_000_000, step_ms=5)
     with pytest.raises(RunError, match="above its limit of 400 MB"):
         run.wait(60)
@@ -79,7 +79,7 @@ sys.exit(main(train_run))
 """
 
 
-def test_a_full_disk_is_said_and_what_was_written_is_kept(
+def test_a_full_disk_is_an_error_and_the_record_so_far_is_kept(
     misbehave: Misbehave, tmp_path: Path
 ) -> None:
     run = misbehave({"steps": 2}).wait(60)
@@ -110,7 +110,7 @@ def test_a_control_file_that_is_removed_is_named(misbehave: Misbehave) -> None:
         run.wait(60)
 
 
-def test_a_worker_without_a_control_file_says_so(misbehave: Misbehave, tmp_path: Path) -> None:
+def test_a_worker_without_a_control_file_is_an_error(misbehave: Misbehave, tmp_path: Path) -> None:
     run = misbehave({"steps": 2}).wait(60)
     folder = RunFolder(tmp_path / "copy")
     shutil.copytree(run.folder.path, folder.path)

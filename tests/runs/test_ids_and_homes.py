@@ -20,7 +20,7 @@ NAMES = ["a/b", "../../up", "..", "", "nul\0in", "[red]b[/red]", "two\nlines", "
 
 
 @pytest.mark.parametrize("run_id", [None, 3, b"x", ["a"], "", ".", *NAMES, "/proc", Path()])
-def test_what_is_no_id(digits: Dataset, workbench_home: Path, run_id: Any) -> None:
+def test_invalid_ids(digits: Dataset, workbench_home: Path, run_id: Any) -> None:
     recorded(digits)
     (workbench_home / "comparisons").mkdir()  # without it no name is too long to be looked for
     with pytest.raises(RunFolderError) as caught:

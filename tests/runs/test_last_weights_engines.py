@@ -108,7 +108,7 @@ def test_every_export_holds_the_weights_of_the_last_step(
 
 
 @pytest.mark.parametrize("engine", ["pytorch", "ondevice"])
-def test_an_export_computes_in_todays_onnxruntime_what_its_engine_evaluates(
+def test_an_export_in_todays_onnxruntime_equals_the_evaluation_of_its_engine(
     engine: str, trained: dict[str, Run], exports: dict[str, Path], tmp_path: Path
 ) -> None:
     """With the running statistics of batch normalization; every sample and engine is a sweep."""

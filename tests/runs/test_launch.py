@@ -1,4 +1,4 @@
-"""What a worker is started with."""
+"""The command and environment of a worker."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_a_run_with_lora_is_a_base(run: Run, digits: Dataset, images: np.ndarray
     assert started.spec["base"] == {"run": run.id, "step": step, "except": []}
 
 
-def test_check_counts_what_is_trained(tmp_path: Path) -> None:
+def test_check_counts_the_trained_parameters(tmp_path: Path) -> None:
     path = write_model(tmp_path / "mlp.onnx")
     checked = check(path, lora=LORA, requires_grad=("bias",))
     assert checked.ok

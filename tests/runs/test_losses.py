@@ -118,7 +118,7 @@ def test_a_function_without_a_scalar_fails_with_its_name(
 
 
 @pytest.mark.fault
-def test_wrong_losses_are_told_before_anything_starts(model: wb.Model, data: wb.Dataset) -> None:
+def test_wrong_losses_are_refused_before_a_run_starts(model: wb.Model, data: wb.Dataset) -> None:
     with pytest.raises(ConfigError) as caught:
         wb.train(model, data, loss={"logits": "cross_entrpy"}, epochs=0)
     assert len(caught.value.problems) == 2

@@ -1,4 +1,4 @@
-"""What a run measures, held against the clocks and the memory of the engine itself.
+"""Measurements of a run, compared with the clocks and the memory of the engine itself.
 
 The engine is the fake, which keeps a diary of its own. Two clocks of one run are compared, so
 that a busy machine makes both longer and no test wrong.
@@ -23,7 +23,7 @@ STEP_MS, FIRST_STEP_MS = 20, 400
 MEGABYTE = 1 << 20
 BUILT, TRANSIENT = 100 * MEGABYTE, 250 * MEGABYTE
 ROOM = 40 * MEGABYTE
-"""What evaluation, checkpoints and the interpreter may take beside what the fake allocates."""
+"""Bytes that evaluation, checkpoints and the interpreter may take beside the fake's own."""
 
 
 class Measured(NamedTuple):
@@ -38,7 +38,7 @@ class Measured(NamedTuple):
     ended: float
     """Seconds since the epoch, after the run had ended."""
     listed_samples_per_s: float
-    """What `runs` shows."""
+    """The row of the run in `runs`."""
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def measured(digits: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield Measured(run, diary, asked, returned, time.time(), listed)
 
 
-def test_no_step_is_shorter_than_what_the_engine_spent_in_it(measured: Measured) -> None:
+def test_no_step_is_shorter_than_the_engines_own_time(measured: Measured) -> None:
     recorded = measured.run.history["seconds"]
     own = measured.diary.shortest_s()
     assert len(recorded) == len(own) == STEPS
@@ -113,7 +113,7 @@ def test_startup_lasts_from_launch_to_the_end_of_the_first_step(measured: Measur
     assert measured.run.startup_s <= second.began - measured.asked
 
 
-def test_the_peak_holds_what_was_given_back_before_the_end(measured: Measured) -> None:
+def test_the_peak_includes_memory_freed_before_the_end(measured: Measured) -> None:
     (held,) = measured.diary.of("transient")
     after = measured.diary.of("step")[5].rss_bytes
     assert held.rss_bytes - after > 0.9 * TRANSIENT, "the engine did not give its memory back"

@@ -307,7 +307,9 @@ def test_the_command_line(digits: Dataset, project: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("plant", ["factory", "module", "own loss", "loss by its path"])
-def test_a_worker_that_nobody_started_for_it(digits: Dataset, project: Path, plant: str) -> None:
+def test_a_worker_started_in_a_planted_run_folder(
+    digits: Dataset, project: Path, plant: str
+) -> None:
     folder = recorded(digits)
     shutil.rmtree(folder.checkpoints_path)
     folder.summary_path.unlink()

@@ -159,7 +159,7 @@ def linear(folder: Path, weight: np.ndarray, data: Dataset, loss: str) -> Quanti
 
 
 @pytest.mark.sweep
-def test_a_regression_shows_its_errors_and_that_it_became_larger(tmp_path: Path) -> None:
+def test_a_regression_shows_its_errors_and_a_larger_file(tmp_path: Path) -> None:
     random = np.random.default_rng(2)
     weight = random.standard_normal((4, 1)).astype(np.float32)
     inputs = random.standard_normal((64, 4)).astype(np.float32)
@@ -194,7 +194,7 @@ def test_a_text_shows_its_perplexity(tmp_path: Path) -> None:
 
 
 @pytest.mark.sweep
-def test_without_a_test_split_there_is_no_accuracy_and_that_is_said(tmp_path: Path) -> None:
+def test_without_a_test_split_there_is_no_accuracy_and_a_notice_says_so(tmp_path: Path) -> None:
     random = np.random.default_rng(4)
     weight = random.standard_normal((128, 64)).astype(np.float32)
     split = Split([random.standard_normal((32, 128)).astype(np.float32)], np.arange(32))

@@ -195,7 +195,7 @@ def test_a_trash_of_another_home(tmp_path: Path) -> None:
         move_to_trash(folder)
 
 
-def test_the_trash_says_what_it_holds() -> None:
+def test_the_trash_lists_its_runs() -> None:
     with pytest.raises(
         RunFolderError, match=r"^No deleted run 'a' in .*trash\. The trash is empty"
     ):
@@ -215,7 +215,7 @@ def test_a_run_comes_back_where_there_are_no_other_runs() -> None:
     assert undelete(run.id).status == "completed"
 
 
-def test_what_was_recorded_at_the_step_that_was_restored_stays() -> None:
+def test_the_record_of_the_restored_step_stays() -> None:
     events: list[dict[str, Any]] = [
         steps(1, [1.0] * 3),
         *({"event": "checkpoint", "step": step} for step in (1, 2, 3)),
@@ -269,7 +269,7 @@ def test_deleting_leaves_no_lock_behind_and_purges_by_age() -> None:
 
 
 @pytest.mark.fault
-def test_a_link_among_the_runs_is_moved_and_not_what_it_points_to(tmp_path: Path) -> None:
+def test_a_link_among_the_runs_is_moved_and_not_its_target(tmp_path: Path) -> None:
     run = write_run("a", [], DONE)
     outside = tmp_path / "outside"
     run.folder.path.rename(outside)
@@ -320,7 +320,7 @@ def test_the_table_has_the_columns_that_it_says() -> None:
 
 
 @pytest.mark.fault
-def test_runs_that_cannot_be_listed_say_why() -> None:
+def test_runs_that_cannot_be_listed_state_the_reason() -> None:
     home().mkdir(parents=True, exist_ok=True)
     (home() / "runs").touch()
     with pytest.raises(RunFolderError) as refused:
@@ -360,7 +360,7 @@ def test_this_process_belongs_to_its_user() -> None:
     assert active_module._user() == getpass.getuser()
 
 
-def test_what_was_half_replaced_is_settled_and_other_files_are_still_cleaned(
+def test_half_replaced_folders_are_repaired_and_other_files_removed(
     tmp_path: Path,
 ) -> None:
     """Whatever stands in place of the earlier model."""
@@ -389,7 +389,7 @@ class Unbuildable:
     buildable = False
 
 
-def test_an_export_of_what_cannot_be_built_is_that_of_its_artifacts(
+def test_an_export_of_a_model_that_cannot_be_built_is_that_of_its_artifacts(
     tmp_path: Path, digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = recorded(digits)

@@ -110,7 +110,7 @@ def test_a_run_that_is_still_being_built_can_be_stopped(
     assert run.progress.done_steps == 0
 
 
-def test_waiting_too_long_says_so_and_the_run_goes_on(slow_run: Run) -> None:
+def test_a_wait_beyond_its_limit_is_an_error_and_the_run_continues(slow_run: Run) -> None:
     with pytest.raises(TimeoutError, match="still running"):
         slow_run.wait(0.1)
     assert slow_run.status == "running"
@@ -175,9 +175,7 @@ def test_wrong_settings_start_nothing(digits: Dataset) -> None:
 
 
 @pytest.mark.fault
-def test_an_engine_for_modules_refuses_a_model_that_came_as_onnx(
-    digits: Dataset, tmp_path: Path
-) -> None:
+def test_an_engine_for_modules_refuses_an_onnx_model(digits: Dataset, tmp_path: Path) -> None:
     path = load_model("digits-mlp").export(tmp_path / "m.onnx")
     with pytest.raises(EngineError, match=r"'pytorch' needs an nn.Module.*engine='ondevice'"):
         train(path, digits, engine="pytorch")

@@ -1,4 +1,4 @@
-"""What `Run.save` says where no checkpoint comes of it."""
+"""Errors of `Run.save` where no checkpoint is written."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def test_weights_that_are_not_finite_are_not_saved() -> None:
         run.save(60)
 
 
-def test_a_run_that_does_not_answer_in_time_is_said() -> None:
+def test_a_run_that_does_not_answer_in_time_is_an_error() -> None:
     with pytest.raises(TimeoutError, match="has not saved within 0 s"):
         under_way().save(0)

@@ -250,7 +250,7 @@ def test_a_folder_holds_all_that_a_worker_needs(digits: Dataset, config: Trainin
 
 
 @pytest.mark.parametrize("federated", [False, True])
-def test_what_is_launched_is_the_worker_of_its_kind(
+def test_each_kind_of_run_starts_its_worker(
     digits: Dataset, config: TrainingConfig, monkeypatch: pytest.MonkeyPatch, federated: bool
 ) -> None:
     begun: list[tuple[Any, ...]] = []

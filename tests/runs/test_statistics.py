@@ -1,4 +1,4 @@
-"""What an engine did to train, as its run tells."""
+"""Statistics of an engine, as its run reports them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def statistics_of(run: Run) -> Statistics:
     return run.statistics
 
 
-def test_a_run_tells_what_was_built(run: Run) -> None:
+def test_a_run_reports_the_graphs_that_were_built(run: Run) -> None:
     statistics = statistics_of(run)
     assert statistics.engine == "ortmodule"
     (graph,) = statistics.graphs
@@ -77,7 +77,7 @@ def test_the_memory_plan_is_that_of_the_shapes(run: Run) -> None:
     assert memory.unknown_values == 0
 
 
-def test_what_pytorch_runs_by_design_is_told_and_not_marked(run: Run) -> None:
+def test_parts_that_pytorch_runs_by_design_are_reported_and_not_marked(run: Run) -> None:
     statistics = statistics_of(run)
     assert statistics.pytorch_fallbacks == ()
     told = {each.what: each.calls for each in statistics.by_pytorch}
@@ -99,7 +99,7 @@ def test_the_summary_holds_it_as_json_and_people_read_it(run: Run) -> None:
     assert again.statistics == statistics
 
 
-def test_a_run_on_device_tells_what_its_artifacts_hold(digits: Dataset) -> None:
+def test_a_run_on_device_reports_the_statistics_of_its_artifacts(digits: Dataset) -> None:
     ended = train("digits-cnn", digits, engine="ondevice", steps=2, evaluate=False).wait(240)
     (graph,) = statistics_of(ended).graphs
     assert graph.inputs == ("float32 [batch, 1, 8, 8]", "int64 [batch]")
@@ -117,7 +117,7 @@ def test_a_run_on_device_tells_what_its_artifacts_hold(digits: Dataset) -> None:
 
 
 @pytest.mark.fault
-def test_a_run_that_failed_tells_what_was_built_before(digits: Dataset) -> None:
+def test_a_failed_run_reports_the_graphs_built_before(digits: Dataset) -> None:
     settings: dict[str, Any] = {"optimizer": "sgd", "learning_rate": 1e30, "steps": 9}
     failed = train("digits-mlp", digits, engine="ortmodule", **settings)
     with pytest.raises(RunError, match="The loss is nan"):
@@ -125,7 +125,7 @@ def test_a_run_that_failed_tells_what_was_built_before(digits: Dataset) -> None:
     assert len(statistics_of(failed).graphs) == 1
 
 
-def test_an_engine_without_statistics_tells_none(digits: Dataset) -> None:
+def test_an_engine_without_statistics_reports_none(digits: Dataset) -> None:
     ended = train("digits-mlp", digits, engine="fake", steps=2).wait(60)
     assert ended.summary is not None
     assert ended.summary["statistics"] is None
@@ -149,7 +149,7 @@ class Watched(nn.Module):
         return result
 
 
-def test_steps_that_pytorch_ran_are_counted_and_their_reason_is_told(digits: Dataset) -> None:
+def test_steps_that_pytorch_ran_are_counted_with_their_reason(digits: Dataset) -> None:
     model = load_model(Watched(), example_inputs=(torch.zeros(4, 1, 8, 8),))
     ended = train(model, digits, engine="ortmodule", steps=3, evaluate=False).wait(240)
     statistics = statistics_of(ended)
@@ -160,7 +160,7 @@ def test_steps_that_pytorch_ran_are_counted_and_their_reason_is_told(digits: Dat
 
 
 @pytest.mark.sweep
-def test_pieces_and_the_functions_between_them_are_told(digits: Dataset) -> None:
+def test_segments_and_the_functions_between_them_are_reported(digits: Dataset) -> None:
     model = load_model(Quantized(2), example_inputs=(torch.zeros(4, 1, 8, 8),))
     settings = {"steps": 3, "evaluate": False, "ortmodule": NATIVE_KERNELS}
     ended = train(model, digits, engine="ortmodule", **settings).wait(240)
@@ -174,9 +174,7 @@ def test_pieces_and_the_functions_between_them_are_told(digits: Dataset) -> None
     assert ran.calls is None
 
 
-def test_a_comparison_marks_what_pytorch_ran_in_an_engines_stead(
-    digits: Dataset, workbench_home: Path
-) -> None:
+def test_a_comparison_marks_pytorch_fallbacks(digits: Dataset, workbench_home: Path) -> None:
     """A run's record that says so, whoever wrote it."""
     ended = train("digits-mlp", digits, engine="fake", steps=3).wait(60)
     assert ended.summary is not None

@@ -76,7 +76,7 @@ def test_a_run_under_way_is_not_deleted() -> None:
 
 
 @pytest.mark.fault
-def test_what_is_not_among_the_runs_here_is_not_moved(run: Run, tmp_path: Path) -> None:
+def test_folders_elsewhere_are_not_moved(run: Run, tmp_path: Path) -> None:
     elsewhere = run.folder.path.rename(tmp_path / "elsewhere")
     with pytest.raises(RunFolderError, match="is not among the runs"):
         load_run(elsewhere).delete()
@@ -84,7 +84,7 @@ def test_what_is_not_among_the_runs_here_is_not_moved(run: Run, tmp_path: Path) 
 
 
 @pytest.mark.fault
-def test_deleting_twice_and_a_name_that_is_taken_are_told(run: Run) -> None:
+def test_deleting_twice_and_a_taken_name_are_errors(run: Run) -> None:
     path = run.delete()
     with pytest.raises(RunFolderError, match="does not exist any more"):
         run.delete()
@@ -98,7 +98,7 @@ def test_deleting_twice_and_a_name_that_is_taken_are_told(run: Run) -> None:
 
 @pytest.mark.fault
 @pytest.mark.parametrize("run_id", ["nothing", "", "..", "a/b", 3, None])
-def test_only_what_is_in_the_trash_comes_back(run_id: str, run: Run) -> None:
+def test_only_runs_in_the_trash_are_restored(run_id: str, run: Run) -> None:
     with pytest.raises(RunFolderError, match="No deleted run"):
         undelete(run_id)
     assert run.status == "completed"

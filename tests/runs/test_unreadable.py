@@ -258,7 +258,7 @@ def test_a_damaged_comparison(workbench_home: Path, place: str, value: Any) -> N
         wb.load_comparison("one")
 
 
-def test_a_comparison_that_is_not_there_says_what_is(workbench_home: Path) -> None:
+def test_a_missing_comparison_lists_the_existing_ones(workbench_home: Path) -> None:
     with pytest.raises(RunFolderError, match=r"There are no comparisons yet\."):
         wb.load_comparison("one")
     (workbench_home / "comparisons").mkdir(parents=True)

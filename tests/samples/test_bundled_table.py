@@ -21,7 +21,7 @@ from workbench.errors import DataError
         ("breast_cancer.csv", datasets.load_breast_cancer),
     ],
 )
-def test_it_is_what_scikit_learn_loads(file: str, load: object) -> None:
+def test_the_table_equals_that_of_scikit_learn(file: str, load: object) -> None:
     assert callable(load)
     rows, classes = load(return_X_y=True)
     table = bundled_table(file)
@@ -30,7 +30,7 @@ def test_it_is_what_scikit_learn_loads(file: str, load: object) -> None:
     assert table.dtype == rows.dtype == np.float64
 
 
-def test_a_missing_file_or_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_file_or_package_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match=r"none\.csv, come with scikit-learn"):
         bundled_table("none.csv")
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)

@@ -159,7 +159,7 @@ def test_digits_are_read(name: str, accuracy: float) -> None:
     assert reached > accuracy, f"{name} reached {reached:.3f} test accuracy"
 
 
-def test_tumours_are_told_apart() -> None:
+def test_tumours_are_classified() -> None:
     output, target = on_test_split("breast-cancer-mlp", trained("breast-cancer-mlp")[0])
     reached = ((output > 0) == (target > 0.5)).double().mean().item()
     assert reached > 0.95, f"breast-cancer-mlp reached {reached:.3f} test accuracy"
@@ -183,7 +183,7 @@ def test_sketches_and_words_are_recognised(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "accuracy"), [("sketch-cnn", 0.95), ("speech-commands", 0.87), ("text-gpt", 0.57)]
 )
-def test_base_checkpoints_reach_what_their_cards_say(name: str, accuracy: float) -> None:
+def test_base_checkpoints_reach_the_metrics_of_their_cards(name: str, accuracy: float) -> None:
     output, target = on_test_split(name, load_model(name, weights="base").module())
     reached = (output.argmax(dim=-1) == target).double().mean().item()
     assert reached > accuracy, f"the base checkpoint of {name} reached {reached:.3f}"
@@ -267,7 +267,7 @@ def test_the_bert_looks_at_both_sides_and_learns() -> None:
 
 
 @pytest.mark.sweep
-def test_code_comments_and_docstrings_are_told_apart() -> None:
+def test_code_comments_and_docstrings_are_classified() -> None:
     data = load_dataset("python-sources")
     assert data.test is not None
     assert np.bincount(data.train.target).min() > 300

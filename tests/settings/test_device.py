@@ -23,7 +23,7 @@ def test_a_profile_is_found_by_its_name_and_kept_by_a_record(name: str) -> None:
     assert read_config(config.model_dump(mode="json")) == config
 
 
-def test_own_numbers_limit_what_they_give() -> None:
+def test_given_numbers_are_the_limits() -> None:
     config = make_config({"device": {"memory_bytes": 500_000_000}, "memory_limit_bytes": 10**9})
     assert config.device == Device(memory_bytes=500_000_000)
     assert config.worker_memory_bytes == 500_000_000
@@ -61,7 +61,7 @@ def test_a_wrong_device_is_one_problem_in_one_sentence(device: Any, sentence: st
 
 
 @pytest.mark.parametrize("memory_bytes", [1, 79_999_999])
-def test_what_a_worker_takes_without_a_model_is_asked_of_devices_to_train_on_device(
+def test_a_device_for_training_on_device_has_the_memory_of_a_worker_without_a_model(
     memory_bytes: int,
 ) -> None:
     """Not of a record, which stays readable, nor of an engine whose need is not known."""

@@ -62,7 +62,7 @@ def test_names_colours_and_dashes_tell_engines_apart() -> None:
         assert len({getattr(info, of) for info in infos}) == len(infos), of
 
 
-def test_what_is_for_tests_is_not_offered_but_taken() -> None:
+def test_the_fake_engine_is_accepted_but_not_offered() -> None:
     assert set(engine_table()) - set(offered_engines()) == {"fake"}
     assert make_config({"engine": "fake"}).engine == "fake"
 

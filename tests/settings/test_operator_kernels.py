@@ -39,7 +39,7 @@ def test_without_own_kernels_a_choice_leaves_the_others_to_onnxruntime() -> None
     assert len(chosen) == len(FAMILIES[GraphKind.DEVICE]) - 1
 
 
-def test_what_whole_settings_say() -> None:
+def test_libraries_by_settings_for_all_families() -> None:
     of_all, own = (usual_libraries(GraphKind.ORTMODULE, kernels) for kernels in ("all", "off"))
     assert of_all["linear"] == of_all["gelu"] == "pytorch"
     assert (own["linear"], own["gelu"]) == ("onnxruntime", "workbench")

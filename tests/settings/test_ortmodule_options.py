@@ -32,7 +32,7 @@ def test_every_problem_is_listed_at_once_with_the_nearest_name() -> None:
 
 
 @pytest.mark.fault
-def test_within_a_config_names_say_where_they_are() -> None:
+def test_messages_name_the_place_within_a_config() -> None:
     with pytest.raises(ConfigError) as caught:
         make_config({"epochs": 0, "ortmodule": {"thread": 1, "recompute_config": "Gelu"}})
     found = "\n".join(caught.value.problems)
@@ -101,7 +101,7 @@ def test_wrong_assignments_are_refused_all_at_once() -> None:
     )
 
 
-def test_every_option_says_what_it_is() -> None:
+def test_every_option_has_a_description() -> None:
     for name, field in ORTModuleOptions.model_fields.items():
         assert field.title, name
         assert field.description, name

@@ -26,7 +26,7 @@ def test_patterns_choose_in_the_order_of_the_names(
 
 
 @pytest.mark.fault
-def test_every_pattern_without_a_match_is_told() -> None:
+def test_every_pattern_without_a_match_is_reported() -> None:
     with pytest.raises(ConfigError) as caught:
         trainable_names(NAMES, ("output.wieght", "*.bias", "head.*"))
     assert len(caught.value.problems) == 2

@@ -59,7 +59,7 @@ def test_a_long_value_is_not_shown_whole(call: Callable[[], Any]) -> None:
         (lambda: wb.load_model("/proc/self/mem"), ModelError, "cannot be read"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_used_is_refused_in_a_sentence(
+def test_unusable_values_are_refused_in_a_sentence(
     call: Callable[[], Any], failure: type[WorkbenchError], said: str
 ) -> None:
     with pytest.raises(failure, match=said):

@@ -65,6 +65,6 @@ def test_control_flow_on_the_path_is_refused_by_name(name: str) -> None:
         make_trainable(conditional(), [name, "after"])
 
 
-def test_control_flow_before_every_trained_parameter_is_harmless() -> None:
+def test_control_flow_before_every_trained_parameter_is_allowed() -> None:
     made = conditional()
     assert make_trainable(made, ["after"])[0] is made

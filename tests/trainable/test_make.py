@@ -1,4 +1,4 @@
-"""What is rewritten, what is left alone and what is refused; nothing native runs here."""
+"""Nodes that are rewritten, left unchanged or refused; nothing native runs here."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_gap_is_refused_by_name_with_a_way_out() -> None:
     assert [finding.state for finding in find(model, ["w"])] == ["trains", "cannot"]
 
 
-def test_a_gap_before_every_trained_parameter_is_harmless() -> None:
+def test_a_gap_before_every_trained_parameter_is_allowed() -> None:
     model = graph(
         [
             helper.make_node("MatMul", ["x", "frozen"], ["h"]),

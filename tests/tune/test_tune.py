@@ -53,7 +53,7 @@ def test_rounds_are_compared_with_the_default_of_the_same_round() -> None:
         tuning.settings("ortmodule")
 
 
-def test_what_is_measured_is_kept_and_saved(
+def test_measurements_are_stored_and_saved(
     digits: Dataset, tmp_path: Path, extension_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One engine on one thread: two variants, in processes as those of a run, then families."""
@@ -84,7 +84,7 @@ def test_what_is_measured_is_kept_and_saved(
 
 
 @pytest.mark.fault
-def test_what_cannot_be_tuned_is_refused(digits: Dataset) -> None:
+def test_engines_that_cannot_be_tuned_are_refused(digits: Dataset) -> None:
     for settings, words in (
         ({"engines": ["pytorch"]}, "'pytorch': only ondevice and ortmodule have variants"),
         ({"engines": []}, "give each engine once, and at least one"),

@@ -1,4 +1,4 @@
-"""What a run makes of a measurement: kept, of a file, of another machine, or damaged."""
+"""Use of a measurement by a run: stored, from a file, of another machine, or damaged."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def check_refused(path: Path, words: str, model: Model, digits: Dataset) -> None
 
 @pytest.mark.fault
 @pytest.mark.parametrize("name", DAMAGES)
-def test_what_does_not_fit_is_not_used(
+def test_measurements_that_do_not_fit_are_not_used(
     name: str, path: Path, model: Model, digits: Dataset
 ) -> None:
     damage, words = DAMAGES[name]
@@ -255,7 +255,7 @@ def test_what_does_not_fit_is_not_used(
         (b" " * 2**21, "it has more than 1,048,576 bytes"),
     ],
 )
-def test_what_is_no_such_file_is_not_used(
+def test_other_files_are_not_used(
     content: bytes, words: str, path: Path, model: Model, digits: Dataset
 ) -> None:
     path.write_bytes(content)

@@ -93,7 +93,7 @@ def test_with_our_own_kernels_small_convolutions_and_one_large_make_no_differenc
         assert chosen.ortmodule.pytorch_kernels == kernels
 
 
-def test_what_was_set_stays_and_convolutions_are_pytorchs_without_our_kernels(
+def test_given_choices_stay_and_convolutions_are_pytorchs_without_our_kernels(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep_product_times(times(0.5))

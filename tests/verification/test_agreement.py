@@ -61,7 +61,7 @@ def test_a_parameter_that_both_sides_lack_is_left_out() -> None:
     assert [(row.parameter, row.actual) for row in found] == [("w", 0.0)]
 
 
-def test_what_is_no_number_is_infinitely_wrong() -> None:
+def test_nan_has_an_infinite_error() -> None:
     rows = gradient_rows("one", {"w": (2,)}, arrays(w=[1.0, 2.0]), arrays(w=[1.0, math.nan]))
     assert rows[0].relative_error == math.inf
     assert rows[0].worst_entry == (1,)

@@ -1,4 +1,4 @@
-"""What `wb.verify` takes and refuses before a process starts, and the rows it compares on."""
+"""Arguments that `wb.verify` accepts or refuses at once, and the rows it compares on."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_nothing_is_asked_where_something_is_wrong(
     assert asked == []
 
 
-def test_wrong_engines_and_a_wrong_tolerance_are_told_together(tmp_path: Path) -> None:
+def test_wrong_engines_and_a_wrong_tolerance_are_reported_together(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
         verify(graph(tmp_path), engines=[], tolerance=-1.0)
     assert len(refused.value.problems) == 2

@@ -1,4 +1,4 @@
-"""What of a graph becomes float64, node by node, and what stays as it was."""
+"""Conversion of a graph to float64, node by node."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_both_branches_of_a_condition_are_converted() -> None:
     assert made.graph.input[0].type.tensor_type.elem_type == TensorProto.BOOL
 
 
-def test_what_is_no_float_stays() -> None:
+def test_types_other_than_float32_stay() -> None:
     made = in_double_precision(
         parsed(
             "agraph (int64[2, 1] n, float[2, 1] x) => (float[2, 2] y) <int64[1] i = {3}> {"

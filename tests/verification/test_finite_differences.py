@@ -58,7 +58,7 @@ def test_an_entry_is_moved_by_its_size_both_ways_and_put_back() -> None:
     assert seen == [(0.625, -8.0), (0.375, -8.0), (0.5, -7.0), (0.5, -9.0)]
 
 
-def test_only_what_was_float32_is_made_of_another_type() -> None:
+def test_only_float32_values_are_converted() -> None:
     feeds: dict[str, Any] = {
         "x": np.ones((2, 3), np.float32).T, "tokens": np.arange(3), "flag": np.array([True]),
     }  # fmt: skip

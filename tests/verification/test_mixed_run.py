@@ -36,7 +36,7 @@ def graph(*ops: str) -> onnx.ModelProto:
     return helper.make_model(made, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
 
-def test_pieces_give_what_the_whole_gives_in_double_precision() -> None:
+def test_pieces_equal_the_whole_graph_in_double_precision() -> None:
     x = np.array([[0.3, -0.2], [1e-9, 0.7]])
     found = outcome(lambda: MixedRun(graph("Tanh", "Erf", "Erf", "Exp"), 1).run({"x": x}))
     inner = np.exp([[math.erf(math.erf(math.tanh(value))) for value in row] for row in x])
@@ -45,7 +45,7 @@ def test_pieces_give_what_the_whole_gives_in_double_precision() -> None:
 
 @pytest.mark.fault
 @pytest.mark.parametrize("op", ["Erf", "Softplus", "HardSwish", "Elu", "LeakyRelu"])
-def test_onnx_runtime_lacks_what_is_said_to_lack(op: str) -> None:
+def test_onnx_runtime_lacks_the_listed_float64_kernels(op: str) -> None:
     """And a session says so instead of running it."""
     assert op in WITHOUT_FLOAT64
     whole = graph(op).SerializeToString()

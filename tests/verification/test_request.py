@@ -1,4 +1,4 @@
-"""What goes to a verification process and comes back."""
+"""Requests and answers of a verification process."""
 
 from __future__ import annotations
 

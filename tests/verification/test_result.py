@@ -1,4 +1,4 @@
-"""What a verification says, of errors that are known: one percent is seen, rounding is not."""
+"""The result of a verification with known errors: one percent is detected, rounding is not."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_an_engine_that_failed_does_not_agree() -> None:
     }  # fmt: skip
 
 
-def test_what_is_no_number_is_wrong_and_comes_first() -> None:
+def test_nan_is_wrong_and_listed_first() -> None:
     bias = gradients()["b"]
     bias[2] = math.nan
     found = verification(w=gradients()["w"] * np.float32(1.5), b=bias)

@@ -1,4 +1,4 @@
-"""What `wb.verify` is given, and takes where nothing is given."""
+"""Settings of `wb.verify`, and their defaults."""
 
 from __future__ import annotations
 

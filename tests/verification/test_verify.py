@@ -86,7 +86,7 @@ def test_as_text_as_json_and_as_html(verified: Verification) -> None:
     assert "<table" in verified._repr_html_()
 
 
-def test_only_what_is_to_train_is_compared(model: Model) -> None:
+def test_only_trained_parameters_are_compared(model: Model) -> None:
     found = wb.verify(
         model, engines=["ondevice"], requires_grad=["last.*"], threads=1, batch_size=3
     )
@@ -96,7 +96,7 @@ def test_only_what_is_to_train_is_compared(model: Model) -> None:
 
 
 @pytest.mark.fault
-def test_a_wrong_gradient_and_a_crash_are_told(
+def test_a_wrong_gradient_and_a_crash_are_reported(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The fake is a model of its own: none of its gradients is PyTorch's."""
@@ -197,7 +197,7 @@ def test_kernels_that_float64_lacks_and_batch_statistics(tmp_path: Path) -> None
     assert all(row.actual == 0 for row in found.of("fake")), "it has no such parameters"
 
 
-def test_an_engine_that_needs_a_module_says_so(tmp_path: Path) -> None:
+def test_an_engine_that_needs_a_module_is_refused(tmp_path: Path) -> None:
     path = exported(tmp_path, nn.Linear(4, 2), 4)
     found = wb.verify(wb.load_model(path), engines=["ortmodule"], threads=1)
     assert not found.ok

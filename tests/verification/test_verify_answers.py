@@ -1,4 +1,4 @@
-"""What `wb.verify` asks of its processes and makes of their answers, which are given here."""
+"""The requests of `wb.verify` to its processes, and its results for given answers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Given = Mapping[
 
 
 class Processes:
-    """What was asked of each, in order, and what each answers."""
+    """The requests to each process, in order, and the answer of each."""
 
     def __init__(self, answers: Given) -> None:
         self.answers = answers

@@ -16,9 +16,11 @@ from tests.whole_models.case import Case
 from workbench.data import Dataset, Split
 
 ALWAYS = {"bert"}
-"""What stands for the others where time is short: a transformer. Layers of the others are in
-`tests/coverage` on both engines, and a transformer that predicts tokens is trained beside PyTorch
-in `tests/ort/ortmodule`."""
+"""The model that represents the others where time is short: a transformer.
+
+Layers of the others are in `tests/coverage` on both engines, and a transformer that predicts tokens
+is trained beside PyTorch in `tests/ort/ortmodule`.
+"""
 
 
 def cases_of(module: ModuleType) -> dict[str, Callable[[], Case]]:

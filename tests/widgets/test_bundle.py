@@ -46,7 +46,7 @@ def test_a_page_loads_in_little_time_over_a_slow_line() -> None:
     assert packed < 600_000
 
 
-def test_the_licences_of_what_is_bundled_are_there() -> None:
+def test_the_licences_of_bundled_packages_are_included() -> None:
     text = (STATIC / "THIRD_PARTY_LICENSES.txt").read_text(encoding="utf-8")
     assert "uplot" in text
     assert "MIT License" in text

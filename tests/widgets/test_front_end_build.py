@@ -77,7 +77,7 @@ def test_a_check_checks_the_types_and_runs_the_tests(
     ]
 
 
-def test_a_failure_says_what_failed_and_shows_the_end_of_the_output(
+def test_a_failure_names_the_command_and_shows_the_end_of_its_output(
     build: ModuleType, tools: SimpleNamespace
 ) -> None:
     tools.status, tools.output = 1, "npm error network timeout"

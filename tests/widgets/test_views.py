@@ -69,7 +69,7 @@ def type_into(form: SettingsForm, name: str, text: str) -> None:
     form._handle_custom_msg({"kind": "type", "name": name, "text": text}, [])
 
 
-def test_what_is_typed_is_the_setup_and_stays_when_another_model_is_chosen() -> None:
+def test_typed_settings_stay_when_another_model_is_chosen() -> None:
     setup, typed, form = typed_form()
     type_into(form, "learning_rate", "1e-2")
     type_into(form, "loss", "mse")
@@ -83,7 +83,7 @@ def test_what_is_typed_is_the_setup_and_stays_when_another_model_is_chosen() -> 
 
 
 @pytest.mark.fault
-def test_a_wrong_value_is_told_at_its_field_while_it_is_typed() -> None:
+def test_a_wrong_value_is_shown_at_its_field_while_it_is_typed() -> None:
     setup, _, form = typed_form()
     type_into(form, "epochs", "-1")
     type_into(form, "batch_size", "many")
@@ -97,7 +97,7 @@ def test_a_wrong_value_is_told_at_its_field_while_it_is_typed() -> None:
     assert form.problems == {}
 
 
-def test_what_a_comparison_takes_is_typed_too() -> None:
+def test_arguments_of_a_comparison_are_typed_too() -> None:
     setup, typed, _ = typed_form()
     typed.set(comparison_steps=70, quiet_s=2.5)
     assert (setup.comparison_steps, setup.quiet_s) == (70, 2.5)
@@ -126,7 +126,7 @@ def test_only_buttons_that_make_sense_can_be_pressed(status: str, usable: set[st
     assert set(pressed) == usable
 
 
-def test_train_says_what_it_trains_on() -> None:
+def test_train_names_its_model_and_dataset() -> None:
     controls = Controls({"Train": lambda: None, "Compare": lambda: None})
     train, compare = controls.buttons
     assert (train["label"], compare["label"]) == ("Train", "Compare")
@@ -175,7 +175,7 @@ def test_profiling_has_a_button_where_the_graphs_are(monkeypatch: pytest.MonkeyP
         step.close()
 
 
-def test_a_section_passes_on_what_is_pressed_and_shows_what_it_came_to() -> None:
+def test_a_section_passes_on_clicks_and_shows_the_result() -> None:
     step = ArtifactBuilder()
     section = next(each for each in step.sections if each.title == "Export cache")
     try:
@@ -194,11 +194,16 @@ def test_a_section_passes_on_what_is_pressed_and_shows_what_it_came_to() -> None
         section._handle_custom_msg({"kind": "cancel"}, [])
         state = step.controller.tasks.state("cache")
         table = Table("Sizes", ("Name", "Bytes"), (("a", "1"),))
-        section.show(state._replace(result=TaskResult("Done.", False, (table,)), outdated=True))
+        result = TaskResult("Done.", False, (table,), "Use batch size 64", {"batch_size": 64})
+        section.show(state._replace(result=result, outdated=True))
+        assert section.offer == "Use batch size 64"
         assert (section.sentences, section.good, section.outdated) == ("Done.", False, True)
         assert section.tables == [
             {"caption": "Sizes", "columns": ["Name", "Bytes"], "rows": [["a", "1"]]}
         ]
+        step.controller.tasks._change("cache", result=result)
+        section._handle_custom_msg({"kind": "apply"}, [])
+        assert step.controller.typed.read.settings["batch_size"] == 64
     finally:
         step.close()
 
@@ -222,7 +227,7 @@ def test_a_message_that_makes_no_sense_is_ignored(content: object) -> None:
     step.close()
 
 
-def test_the_status_shows_what_it_is_given() -> None:
+def test_the_status_shows_its_message() -> None:
     status = Status()
     status.show("busy", "Training.", "step 3 of 9", 0.3, 200.0)
     assert (status.level, status.detail, status.progress) == ("busy", "step 3 of 9", 0.3)
@@ -270,7 +275,7 @@ def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
     assert {column["key"] for column in table.columns} == set(SHOWN) <= set(COLUMNS)
 
 
-def test_statistics_are_lines_and_what_pytorch_ran_is_a_note_where_wanted() -> None:
+def test_statistics_are_lines_and_pytorch_fallbacks_optional_notes() -> None:
     ran = ByPyTorch(what="the module", why="it was asked to", calls=1, fallback=True)
     run = SimpleNamespace(statistics=Statistics(engine="ortmodule", by_pytorch=(ran,)))
     shown: Any = {"pytorch": SimpleNamespace(statistics=None), "ortmodule": run}
@@ -305,7 +310,7 @@ def test_engines_that_need_a_module_are_left_out_for_an_onnx_file_and_come_back(
     assert choice.value == ["pytorch"]
 
 
-def test_an_engine_that_cannot_run_here_stays_out_whatever_the_model() -> None:
+def test_an_engine_that_cannot_run_here_cannot_be_chosen_for_any_model() -> None:
     absent = {"ok": False, "reason": "It is not installed.", "remedy": "pip install it"}
     choice = EngineChoice(["pytorch", "ondevice"])
     choice.suit(recorded_model())

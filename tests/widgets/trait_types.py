@@ -1,4 +1,4 @@
-"""What the traits of a widget and the interface of its view say of each other.
+"""The types of a widget's traits, and those of the interface of its view.
 
 A type is a string for a plain one ("string", "number", "boolean", "DataView"), `["T"]` for a list
 of T, a dict by name for an object, `ANY_OBJECT` for an object whose names are not stated, `ANY` for

@@ -1,4 +1,4 @@
-"""What stands between a worker and its next step."""
+"""Commands and limits that a worker obeys before its next step."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_stop_that_was_seen_cannot_be_taken_back(control: Control, control_pat
     assert control.stop_requested()
 
 
-def test_who_asked_for_a_stop_is_not_told_of_an_interruption(
+def test_a_requested_stop_is_not_reported_as_an_interruption(
     control: Control, control_path: Path
 ) -> None:
     assert control.end_status == "stopped"
@@ -64,7 +64,9 @@ def test_the_first_signal_is_the_reason(control: Control) -> None:
     assert control.interruption == REASONS[signal.SIGTERM] != REASONS[signal.SIGHUP]
 
 
-def test_each_step_is_waited_for_anew(control: Control, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_step_is_waited_for_separately(
+    control: Control, monkeypatch: pytest.MonkeyPatch
+) -> None:
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)
     for step in (0, 0, 0, 1, 1):
@@ -165,7 +167,7 @@ def test_a_signal_is_the_reason_of_an_interruption(
     assert end_of(process) == (0, f"{reason}\n")
 
 
-def test_a_signal_is_heard_while_native_code_keeps_the_main_thread(control_path: Path) -> None:
+def test_a_signal_is_handled_while_native_code_blocks_the_main_thread(control_path: Path) -> None:
     """No handler runs there, but the process ends at once where nothing has been trained."""
     script = (
         "import ctypes, threading\n"
@@ -181,7 +183,7 @@ def test_a_signal_is_heard_while_native_code_keeps_the_main_thread(control_path:
     assert end_of(process) == (0, "end\n")
 
 
-def test_what_user_code_forks_is_ended_by_its_signals(control_path: Path) -> None:
+def test_processes_forked_by_user_code_end_by_signals(control_path: Path) -> None:
     """A signal to the fork is not the worker's, and ends the fork."""
     script = (
         "import signal\n"

@@ -120,7 +120,7 @@ def test_it_is_no_number_where_no_label_counts_and_json_takes_it() -> None:
     assert found.record() == {"loss": None, "accuracy": None}
 
 
-def test_an_engine_that_records_no_layers_says_so() -> None:
+def test_an_engine_without_layer_statistics_is_reported() -> None:
     batch = Batch((LOGITS[:3],), VALUES[:3])
     with pytest.raises(EngineError, match="Given cannot record layer statistics"):
         Given("mse", 1).observed_step(batch)

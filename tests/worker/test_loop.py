@@ -99,7 +99,7 @@ def loop(control: Control) -> Iterator[Loop]:
 
 
 def script(monkeypatch: pytest.MonkeyPatch, *actions: Callable[[], None]) -> list[int]:
-    """What the watchers do while the worker waits, one action a look; then a stop that fails."""
+    """The actions of watchers while the worker waits, one action a look; then a stop that fails."""
     looks: list[int] = []
 
     def wait(self: Control) -> None:
@@ -139,7 +139,7 @@ def test_epochs_are_whole(loop: Loop) -> None:
     assert len(loop.engine.evaluated) == 4
 
 
-def test_steps_stand_in_the_record_before_what_comes_after_them(loop: Loop) -> None:
+def test_steps_are_recorded_before_later_events(loop: Loop) -> None:
     loop.train(steps=3)
     kinds = [kind for kind, *_ in loop.events("steps", "evaluation")]
     assert kinds[-1] == "evaluation"
@@ -162,7 +162,7 @@ def test_a_loss_that_is_no_number_ends_it_and_is_recorded(loop: Loop) -> None:
     assert set(loop.kept().values()) <= {0, 3}, "the last good weights"
 
 
-def test_it_waits_for_each_grant_and_says_so_once(
+def test_the_loop_waits_for_each_grant_and_reports_it_once(
     loop: Loop, control_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grant(control_path, 2)
@@ -178,7 +178,7 @@ def test_it_waits_for_each_grant_and_says_so_once(
     assert len(looks) == 4
 
 
-def test_a_pause_is_said_once_and_so_is_its_end(
+def test_a_pause_and_its_end_are_reported_once(
     loop: Loop, control_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grant(control_path, 1)

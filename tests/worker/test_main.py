@@ -1,4 +1,4 @@
-"""What the worker writes of an error, and of a stop before its first step."""
+"""The record of a worker after an error, and after a stop before its first step."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_stop_before_the_first_step_has_a_whole_summary(
 
 
 @pytest.mark.fault
-def test_only_what_fails_with_a_checkpoint_is_laid_to_the_checkpoint(
+def test_only_errors_of_reading_a_checkpoint_are_attributed_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(setup: EngineSetup) -> None:

@@ -99,7 +99,7 @@ def test_probabilities_of_classes_count_by_the_likeliest() -> None:
 
 
 @pytest.mark.parametrize(("classes", "is_kept"), [(100, True), (101, False)])
-def test_a_confusion_matrix_that_nobody_could_read_is_not_kept(classes: int, is_kept: bool) -> None:
+def test_a_confusion_matrix_of_too_many_classes_is_not_kept(classes: int, is_kept: bool) -> None:
     logits = RANDOM.normal(size=(ROWS, classes)).astype(np.float32)
     found = of_classes("cross_entropy", logits, RANDOM.integers(0, classes, ROWS))
     assert ("confusion" in found.record(1.0)) == is_kept

@@ -229,7 +229,7 @@ def test_where_every_label_is_ignored_there_is_no_accuracy() -> None:
     assert evaluated(np.eye(4, dtype=np.float32), np.full(4, 2), loss).accuracy is None
 
 
-def test_the_peak_is_what_linux_says_it_is() -> None:
+def test_the_peak_is_that_of_linux() -> None:
     """getrusage's maximum is of this process too, which was not started by a larger one."""
     lines = Path("/proc/self/status").read_text().splitlines()
     kilobytes = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
@@ -279,7 +279,7 @@ def worker(path: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_what_is_no_run_folder_is_not_run(tmp_path: Path) -> None:
+def test_other_folders_are_not_run(tmp_path: Path) -> None:
     done = worker(tmp_path)
     assert done.returncode == 74
     assert "has no spec.json" in done.stderr

@@ -1,4 +1,4 @@
-"""What the worker makes of a run around its training, which is a function of the test."""
+"""The worker's part of a run around its training, which is a function of the test."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Start = Callable[..., tuple[int, RunFolder]]
 
 @pytest.fixture
 def stops(monkeypatch: pytest.MonkeyPatch, control: Control) -> list[Callable[[], None]]:
-    """What is to be done on a stop before the first step."""
+    """The action on a stop before the first step."""
     kept: list[Callable[[], None]] = []
     monkeypatch.setattr(control, "exit_if_stopped_early", kept.append)
     monkeypatch.setattr(program, "Control", lambda path: control)
@@ -113,7 +113,7 @@ def test_a_run_has_its_last_evaluation_also_one_from_before_it_was_resumed(
     ("resumed_from", "steps", "evaluation"),
     [(None, 0, None), (7, 7, {"loss": 0.25, "accuracy": None})],
 )
-def test_a_stop_before_the_first_step_leaves_what_was_reached(
+def test_a_stop_before_the_first_step_keeps_the_progress(
     start: Start,
     stops: list[Callable[[], None]],
     resumed_from: int | None,
@@ -129,7 +129,7 @@ def test_a_stop_before_the_first_step_leaves_what_was_reached(
     assert (summary["engine"], summary["evaluation"]) == ("fake", evaluation)
 
 
-def test_a_run_that_fails_says_why_and_keeps_what_was_measured(
+def test_a_failed_run_has_a_reason_and_its_measurements(
     start: Start, tracebacks: list[bool]
 ) -> None:
     status, folder = start(fails)

@@ -105,7 +105,7 @@ def test_probabilities_and_values_are_kept_as_they_are() -> None:
     np.testing.assert_allclose(first["prediction"], LOGITS[first["row"]], rtol=1e-5)
 
 
-def test_what_is_not_finite_is_the_worst_and_no_number_in_json() -> None:
+def test_a_loss_that_is_not_finite_is_the_worst_and_null_in_json() -> None:
     output = LOGITS.copy()
     output[20, 1] = np.nan
     output[4, 2] = np.inf

@@ -93,7 +93,7 @@ from workbench.trainable.rewrite import Rewrite
 from workbench.trainable.rewrites.buffer_update import CarryBufferUpdate
 from workbench.trainable.rewrites.cast_like import CastLikeToCast
 from workbench.trainable.rewrites.dropout import CompleteDropout
-from workbench.trainable.rewrites.gelu import TanhGeluToFastGelu
+from workbench.trainable.rewrites.gelu import DecomposedGeluToFastGelu, TanhGeluToFastGelu
 from workbench.trainable.rewrites.max_pool import PoolCopyOfParameter
 from workbench.trainable.rewrites.mish import MishToSoftplus
 from workbench.trainable.rewrites.no_op_cast import NoOpCastToIdentity
@@ -131,6 +131,7 @@ REWRITES: tuple[Rewrite, ...] = (
     OneDirectionRNN(),
     CompleteDropout(),
     TanhGeluToFastGelu(),
+    DecomposedGeluToFastGelu(),
     MishToSoftplus(),
     TrainBatchNormalization(),
     CarryBufferUpdate(),

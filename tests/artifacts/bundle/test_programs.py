@@ -140,7 +140,7 @@ def test_a_program_trains_saves_and_exports(bundle: str, language: str, unzip: U
 
 
 @pytest.mark.parametrize("language", ["Python", "C"])
-def test_a_device_that_computes_otherwise_is_told(language: str, unzip: Unzip) -> None:
+def test_a_device_with_other_losses_reports_it(language: str, unzip: Unzip) -> None:
     folder = unzip("classifier")
     sample = folder / "sample" / "input_0.bin"
     sample.write_bytes(bytes(sample.stat().st_size))

@@ -55,7 +55,7 @@ def refused(path: Path, tmp_path: Path, match: str) -> None:
     assert tree(tmp_path) == before
 
 
-def test_a_bundle_opens_where_it_is_told(classifier_bundle: Path, tmp_path: Path) -> None:
+def test_a_bundle_is_unpacked_into_a_given_folder(classifier_bundle: Path, tmp_path: Path) -> None:
     artifacts = open_bundle(classifier_bundle, tmp_path / "device")
     assert artifacts.directory == tmp_path / "device" / "artifacts"
     assert artifacts.manifest["model"] == "digits-cnn"
@@ -75,7 +75,7 @@ def test_artifacts_load_from_a_bundle(classifier_bundle: Path, workbench_home: P
     assert len(list((workbench_home / "bundles").iterdir())) == 1
 
 
-def test_a_bundle_has_neither_what_explains_the_graphs_nor_what_needs_a_library(
+def test_a_bundle_has_no_graph_descriptions_and_no_graph_that_needs_a_library(
     entries: Entries, cnn_artifacts: Artifacts, classifier_bundle: Path, tmp_path: Path
 ) -> None:
     names = {name.removeprefix("artifacts/") for name in entries if name.startswith("artifacts/")}

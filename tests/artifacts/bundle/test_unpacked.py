@@ -10,7 +10,7 @@ from workbench.artifacts import Artifacts
 from workbench.artifacts.bundle.unpacked import UNUSED_S
 
 
-def test_what_was_not_used_for_long_is_removed_from_the_home(
+def test_bundles_unused_for_long_are_removed_from_the_home(
     classifier_bundle: Path, workbench_home: Path
 ) -> None:
     bundles = workbench_home / "bundles"

@@ -36,7 +36,7 @@ def test_its_parts_are_those_of_the_model(cnn_artifacts: Artifacts, predicted: F
     assert predicted.total_bytes == sum(parts)
 
 
-def test_the_peak_is_the_largest_of_what_takes_turns() -> None:
+def test_the_peak_is_the_largest_of_the_alternating_parts() -> None:
     """Steps, evaluated batches and checkpoints, over what is always there."""
     parts = {"parameters": 100, "gradients": 80, "optimizer_state": 160, "runtime": 1000}
     fixed = {f"{name}_bytes": size for name, size in parts.items()}
@@ -114,7 +114,7 @@ def test_it_agrees_for_a_transformer(own_kernels: bool) -> None:
 
 @pytest.mark.fault
 @pytest.mark.parametrize("number", [0, -1, 1.5, True, "8", None])
-def test_what_is_no_number_of_rows_or_bytes_is_refused(
+def test_invalid_numbers_of_rows_or_bytes_are_refused(
     cnn_artifacts: Artifacts, number: Any
 ) -> None:
     with pytest.raises(ConfigError, match=r"batch_size=.* must be an integer of at least 1"):
@@ -148,7 +148,7 @@ def test_changed_artifacts_are_refused(cnn_artifacts: Artifacts, tmp_path: Path)
         {"lora": {"rank": 2}, "requires_grad": ("output.bias",)},
     ],
 )
-def test_an_estimate_is_what_the_artifacts_say_of_the_parameters(settings: dict[str, Any]) -> None:
+def test_an_estimate_equals_the_parameter_bytes_of_the_artifacts(settings: dict[str, Any]) -> None:
     """Of a model without running statistics, to the byte."""
     model = wb.load_model("digits-mlp")
     rough = estimate(model, make_config({**model.defaults, **settings}))

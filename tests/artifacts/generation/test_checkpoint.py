@@ -53,7 +53,7 @@ def test_training_begins_with_the_modules_weights(
 
 
 @pytest.mark.fault
-def test_a_process_that_fails_is_told(module: nn.Module, tmp_path: Path) -> None:
+def test_a_failed_process_is_an_error(module: nn.Module, tmp_path: Path) -> None:
     x = np.zeros((2, FEATURES), np.float32)
     graph = export_onnx(module, (x,), input_names=["x"], output_names=["y"], training=True)
     missing = tmp_path / "missing" / "checkpoint"

@@ -33,7 +33,7 @@ def test_every_file_has_the_hash_of_its_bytes(cnn_artifacts: Artifacts) -> None:
 
 
 @pytest.mark.parametrize("name", ["training", "eval"])
-def test_what_is_fed_is_what_the_graph_takes(cnn_artifacts: Artifacts, name: str) -> None:
+def test_the_manifest_lists_the_inputs_of_the_graph(cnn_artifacts: Artifacts, name: str) -> None:
     graph = onnx.load(cnn_artifacts.directory / f"{name}_model.onnx").graph
     described = cnn_artifacts.manifest["graphs"][name]
     held = {tensor.name for tensor in graph.initializer}

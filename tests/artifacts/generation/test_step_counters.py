@@ -24,7 +24,7 @@ def model_of(*nodes: NodeProto, added: int = 1, dtype: int = TensorProto.INT64) 
     return helper.make_model(graph)
 
 
-def test_what_counts_by_one_and_is_not_read_is_taken_out() -> None:
+def test_unread_counters_of_steps_are_removed() -> None:
     model = model_of(helper.make_node("Neg", ["x"], ["y"]))
     assert remove_step_counters(model) == ("steps",)
     assert [node.op_type for node in model.graph.node] == ["Neg"]

@@ -1,4 +1,4 @@
-"""What artifacts tell of a model: what wrote its graph, what was changed or is not trained."""
+"""Notices of a model's artifacts: the exporter of its graph, rewrites, untrained parameters."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_notices_reach_the_caller_and_the_manifest(tmp_path: Path) -> None:
     assert made.trainable == ("used.weight", "used.bias")
 
 
-def test_an_onnx_model_is_trained_as_it_came(tmp_path: Path) -> None:
+def test_an_onnx_model_is_trained_without_another_export(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(mlp(opset=9, ir_version=4).SerializeToString())
     made = wb.generate_artifacts(
@@ -85,7 +85,7 @@ def test_the_other_exporter_is_used_where_its_graph_trains() -> None:
 
 
 @pytest.mark.fault
-def test_where_no_graph_trains_the_first_is_told() -> None:
+def test_where_no_graph_trains_the_first_error_is_raised() -> None:
     model = load_model(Choosy(det_always=True), example_inputs=np.zeros((2, 4), np.float32))
     with pytest.raises(UntrainableError, match=r"Det .*no gradient"):
         trainable_graph(model, None, [].append)

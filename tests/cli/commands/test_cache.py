@@ -23,7 +23,7 @@ def test_it_removes_entries(workbench: Invoke, tmp_path: Path) -> None:
     assert "Removed 0.0 MB" in outcome.stdout
 
 
-def test_without_a_cache_it_says_so(workbench: Invoke) -> None:
+def test_without_a_cache_the_output_says_so(workbench: Invoke) -> None:
     outcome = workbench("clean-cache", WORKBENCH_CACHE="off")
     assert outcome.status == 0
     assert "No export is cached here" in outcome.stdout

@@ -58,7 +58,7 @@ def test_states_have_colours_in_a_terminal(workbench: Invoke, tmp_path: Path) ->
 
 
 @pytest.mark.fault
-def test_what_cannot_train_is_an_exit_status(workbench: Invoke, tmp_path: Path) -> None:
+def test_an_untrainable_model_has_an_exit_status(workbench: Invoke, tmp_path: Path) -> None:
     outcome = workbench("check", str(graph(tmp_path / "small.onnx", "Det")), "--verify")
     assert outcome.status == 1
     assert "small cannot be trained with ONNX Runtime." in outcome.stdout
@@ -91,7 +91,7 @@ def test_a_wrong_gradient_is_an_exit_status(workbench: Invoke) -> None:
 
 @pytest.mark.fault
 @pytest.mark.parametrize("option", ["--data=digits", "--engines=ondevice", "--batch-size=4"])
-def test_what_is_for_verifying_needs_verify(workbench: Invoke, option: str) -> None:
+def test_options_of_verification_need_verify(workbench: Invoke, option: str) -> None:
     outcome = workbench("check", "digits-mlp", option)
     assert outcome.status == 1
     assert "requires --verify" in outcome.stderr

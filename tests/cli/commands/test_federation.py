@@ -36,7 +36,7 @@ def test_a_federated_run_by_command(workbench: Invoke) -> None:
         (("--app=there", "--unavailable=0.5"), "unavailable= is for simulated clients."),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(
+def test_an_impossible_request_is_one_sentence(
     workbench: Invoke, tmp_path: Path, arguments: tuple[str, ...], sentence: str
 ) -> None:
     outcome = workbench("federate", "digits-mlp", *arguments)

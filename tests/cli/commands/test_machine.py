@@ -13,7 +13,7 @@ from tests.cli.command import Invoke
 from workbench.cli.commands.machine import TOUR, lab
 
 
-def test_doctor_tells_people_and_programs(workbench: Invoke) -> None:
+def test_doctor_prints_its_findings_as_json(workbench: Invoke) -> None:
     outcome = workbench("doctor", "--json")
     assert outcome.status == 0, outcome.stdout
     assert outcome.json["ok"] is True
@@ -54,7 +54,7 @@ def test_lab_opens_the_tour_where_it_is(
     ]
 
 
-def test_what_lab_becomes_is_there() -> None:
+def test_the_program_that_lab_starts_is_installed() -> None:
     command = [sys.executable, "-m", "jupyterlab", "--version"]
     result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert result.stdout.startswith("4.")

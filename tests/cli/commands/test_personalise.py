@@ -56,7 +56,7 @@ def test_examples_are_trained_on_compared_and_exported(
         (("mine.npz", "--export=.."), "is a folder"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(
+def test_an_impossible_request_is_one_sentence(
     workbench: Invoke, drawings: Path, arguments: tuple[str, ...], sentence: str
 ) -> None:
     outcome = workbench("personalise", *arguments)

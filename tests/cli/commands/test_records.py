@@ -1,4 +1,4 @@
-"""What was run, listed and exported."""
+"""Commands that list, show and export recorded runs."""
 
 from __future__ import annotations
 

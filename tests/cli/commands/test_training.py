@@ -85,7 +85,7 @@ def test_a_run_is_resumed_from_its_checkpoint(workbench: Invoke) -> None:
     assert "has taken 6 of 6 steps" in done.stderr
 
 
-def test_what_is_not_given_is_the_models_default(workbench: Invoke) -> None:
+def test_options_not_given_have_the_models_defaults(workbench: Invoke) -> None:
     outcome = workbench("train", "digits-mlp", "--engine=fake", "--epochs=1", "--json")
     config = wb.load_run(outcome.json["id"]).config
     defaults = {**wb.load_model("digits-mlp").defaults, "epochs": 1}
@@ -188,7 +188,7 @@ def test_compare_prints_a_table(workbench: Invoke) -> None:
     assert "There is no ratio, as there is only one engine." in outcome.stdout
 
 
-def test_a_quiet_machine_is_waited_for_by_seconds(workbench: Invoke) -> None:
+def test_the_wait_for_an_idle_machine_is_given_in_seconds(workbench: Invoke) -> None:
     outcome = workbench("compare", "digits-mlp", "--engines=fake", "--quiet-s=-1")
     assert outcome.status == 1
     assert "quiet_s=-1.0 must be a number of seconds, 0 or more" in outcome.stderr

@@ -1,4 +1,4 @@
-"""What commands print."""
+"""The output of commands."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_named_index_is_the_first_column() -> None:
     assert frame_rows(frame.reset_index(drop=True)) == [{"ratio": 1.5}, {"ratio": None}]
 
 
-def test_what_json_takes_stays_as_it_is() -> None:
+def test_values_that_json_supports_are_unchanged() -> None:
     for value in (None, True, 3, 2.5, "text"):
         assert as_json(value) is value
 

@@ -29,7 +29,7 @@ def test_a_class_of_the_user_is_not_taken_for_one_of_the_workbench() -> None:
     assert "data = wb.load_dataset(rows, name='rows')" in code
 
 
-def test_what_the_notebook_has_loaded_is_named() -> None:
+def test_objects_of_the_notebook_are_used_by_name() -> None:
     names = {"mine": wb.load_model("digits-mlp"), "rows": wb.load_dataset("digits")}
     code = code_for(Setup(model="mine", dataset="rows", engines=["fake"]), "train", names)
     assert "model = mine\n" in code
@@ -67,7 +67,7 @@ def test_without_a_dataset_the_code_asks_for_one(step: str, model: str) -> None:
         exec(code.replace("wb.verify(model)", "None"), {"wb": wb, **names})
 
 
-def test_what_was_not_profiled_is_not_profiled_by_the_code() -> None:
+def test_the_code_profiles_only_profiled_engines() -> None:
     setup = Setup(model="digits-mlp")
     assert "wb.profile" not in code_for(setup, "artifacts", {})
     setup.profiled = True

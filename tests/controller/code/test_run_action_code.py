@@ -48,7 +48,7 @@ def test_labels_export_and_deletion_are_as_by_the_buttons(digits: Dataset, tmp_p
         ("stop", Run, "stop"),
     ],
 )
-def test_what_takes_long_is_called_with_the_same(
+def test_slow_calls_of_the_code_have_the_same_arguments(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch, action: str, owner: Any, name: str
 ) -> None:
     run_id = recorded(digits).id

@@ -12,7 +12,7 @@ from workbench.data import Dataset
 from workbench.runs.listing import RunIndex, RunRow
 
 
-def test_it_is_of_what_is_selected(digits: Dataset) -> None:
+def test_the_code_is_for_the_selected_runs(digits: Dataset) -> None:
     folders = [recorded(digits, engine) for engine in ("pytorch", "ondevice")]
     rows = RunIndex().poll().rows
     found: dict[str, object] = {}
@@ -36,7 +36,7 @@ def test_it_is_of_what_is_selected(digits: Dataset) -> None:
         ("unreadable", ["# a cannot be read: It is of a newer version.", "wb.runs()"], ["load"]),
     ],
 )
-def test_what_can_be_done_with_a_run_is_in_comments(
+def test_possible_actions_on_a_run_are_in_comments(
     status: str, there: list[str], not_there: list[str]
 ) -> None:
     row = RunRow("a", status, model="a net", reason="It is of\na newer version.")  # type: ignore[arg-type]

@@ -47,7 +47,7 @@ FORM = {
 }
 
 
-def test_what_is_typed_is_read_and_written_back() -> None:
+def test_typed_values_are_read_and_written_back() -> None:
     read = read_texts({**TYPED, "learning_rate": "0.01"})
     assert read.problems == {}
     assert read.settings == {"learning_rate": 0.01}
@@ -72,7 +72,7 @@ def test_what_is_typed_is_read_and_written_back() -> None:
         ({"base_except": "head"}, "base_except", "all of the initial weights"),
     ],
 )
-def test_what_is_wrong_is_said_at_its_field(typed: dict[str, str], name: str, words: str) -> None:
+def test_a_problem_is_shown_at_its_field(typed: dict[str, str], name: str, words: str) -> None:
     problems = read_texts({**TYPED, **typed}).problems
     assert list(problems) == [name]
     assert re.search(words, problems[name], re.IGNORECASE), problems[name]
@@ -85,7 +85,7 @@ def test_a_wrong_form_is_refused_with_every_problem() -> None:
     assert len(caught.value.problems) == 2
 
 
-def test_the_code_and_the_start_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_has_the_arguments_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """The code is executed with a `federate` that only notes what it is given."""
     given: list[Any] = []
 

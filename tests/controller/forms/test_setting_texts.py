@@ -1,4 +1,4 @@
-"""What is typed into the form: every setting can be reached, read and written back."""
+"""Texts typed into the form: every setting can be reached, read and written back."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_setting_has_one_field() -> None:
         assert "None" not in FIELDS[name].description, "that is what the empty field says"
 
 
-def test_what_is_written_is_read_back() -> None:
+def test_written_settings_are_read_back() -> None:
     settings = {
         "epochs": 3,
         "learning_rate": 0.01,
@@ -172,7 +172,7 @@ def test_settings_given_in_code_that_do_not_exist_are_sentences(
 
 
 @pytest.mark.fault
-def test_settings_that_do_not_go_together_are_told_at_one_of_them() -> None:
+def test_conflicting_settings_are_shown_at_one_of_them() -> None:
     found = read_texts({"early_stopping": "2", "evaluate": "no"})
     assert list(found.problems) == ["early_stopping"]
     assert "evaluate=True" in found.problems["early_stopping"]

@@ -111,7 +111,7 @@ def test_a_training_whose_last_engine_cannot_be_started_ends(
     ]
 
 
-def test_a_test_loss_that_is_not_finite_is_told(digits: Dataset) -> None:
+def test_a_test_loss_that_is_not_finite_is_reported(digits: Dataset) -> None:
     folder = recorded(digits)
     evaluation = {"loss": None, "accuracy": None}
     changed(folder.summary_path, lambda summary: {**summary, "evaluation": evaluation})

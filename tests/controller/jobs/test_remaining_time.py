@@ -21,7 +21,7 @@ def test_the_time_left_follows_the_pace_of_late() -> None:
     assert left == pytest.approx((1 - 0.5) / 0.01)
 
 
-def test_a_pause_begins_anew_and_no_progress_is_no_pace() -> None:
+def test_a_pause_restarts_the_estimate_and_no_progress_has_none() -> None:
     now = 0.0
     pace = Pace(lambda: now)
     pace.left_s(0.1)

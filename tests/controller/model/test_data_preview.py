@@ -1,4 +1,4 @@
-"""What is shown of datasets: pictures, text, tables, classes and ranges."""
+"""Previews of datasets: pictures, text, tables, classes and ranges."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_several_inputs_are_one_table() -> None:
     assert preview.ranges == ("0 to 0", "0 to 0", "0 to 2", "")
 
 
-def test_a_file_has_the_names_of_its_columns_however_many(tmp_path: Path) -> None:
+def test_a_file_has_the_names_of_all_its_columns(tmp_path: Path) -> None:
     path = tmp_path / "sensors.csv"
     names = ",".join(f"sensor {index}" for index in range(64))
     path.write_text(f"{names},fault\n" + f"{','.join(['1.5'] * 64)},no\n" * 10, encoding="utf-8")

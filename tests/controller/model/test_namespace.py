@@ -67,7 +67,7 @@ def names() -> dict[str, Any]:
 
 
 @pytest.mark.fault
-def test_models_datasets_and_arrays_are_found_and_what_raises_is_named() -> None:
+def test_models_datasets_and_arrays_are_found_and_errors_are_named() -> None:
     found, failed = look({**names(), "trap": Trap(), "shy": Shy(2, 2)})
     assert {each.name: each.kind for each in found} == {
         "net": "model",
@@ -80,7 +80,7 @@ def test_models_datasets_and_arrays_are_found_and_what_raises_is_named() -> None
     assert failed == [Unreadable("shy", "RuntimeError: not now")]
 
 
-def test_what_ipython_put_among_the_names_is_not_the_notebooks(
+def test_names_added_by_ipython_are_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shell = SimpleNamespace(user_ns_hidden={"exit": exit, "Out": {}})
@@ -94,13 +94,13 @@ def test_what_ipython_put_among_the_names_is_not_the_notebooks(
     assert own_names() == {"Out": "mine", "x": 1}
 
 
-def test_a_csv_file_that_is_not_there_is_said_before_its_target(tmp_path: Path) -> None:
+def test_a_missing_csv_file_is_reported_before_its_target(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no\.csv does not exist"):
         Sources(dict).dataset(str(tmp_path / "no.csv"), None)
 
 
 @pytest.mark.fault
-def test_an_object_hides_none_of_the_others_whatever_it_raises() -> None:
+def test_an_object_that_raises_hides_none_of_the_others() -> None:
     dumb = np.zeros(3).view(Unspeakable)
     found, failed = look({"ending": Ending(2, 2), "dumb": dumb, "x": np.zeros(3)})
     assert [each.name for each in found] == ["x"]
@@ -163,7 +163,9 @@ def test_an_example_input_that_was_left_is_none_of_a_sample_or_a_model() -> None
         ("number", "", "number is of type int in the notebook, which is no model"),
     ],
 )
-def test_what_is_missing_is_a_sentence(model: str, example: str, sentence: str) -> None:
+def test_missing_sources_are_reported_in_a_sentence(
+    model: str, example: str, sentence: str
+) -> None:
     with pytest.raises(ModelError, match=sentence):
         Sources(names).model(model, example)
     with pytest.raises(DataError, match="No dataset is chosen"):

@@ -1,4 +1,4 @@
-"""What a list of runs does, without widgets: with records written by hand, and one real run."""
+"""The list of runs without widgets, on records written by hand and on one real run."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_run_is_opened_with_why_it_failed(told: Told) -> None:
     assert told.outcomes[-1] == ("done", "", [])
 
 
-def test_what_another_view_shows_is_handed_to_it(told: Told, digits: Dataset) -> None:
+def test_a_run_is_passed_to_the_view_that_shows_it(told: Told, digits: Dataset) -> None:
     ids = [recorded(digits, engine).id for engine in ("pytorch", "ondevice")]
     opened: list[str] = []
     compared: list[list[str]] = []
@@ -151,7 +151,7 @@ def test_a_model_is_exported(told: Told, digits: Dataset, tmp_path: Path) -> Non
     assert (tmp_path / "out.onnx").is_file()
 
 
-def test_a_model_is_quantized_and_what_that_costs_is_said(
+def test_a_model_is_quantized_and_its_loss_of_accuracy_reported(
     told: Told, digits: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_id = recorded(digits).id
@@ -189,7 +189,7 @@ def test_a_model_is_quantized_and_what_that_costs_is_said(
     assert told.outcomes[-1][0] == "error"
 
 
-def test_a_run_that_ended_early_goes_on(told: Told, digits: Dataset) -> None:
+def test_a_run_that_ended_early_is_resumed(told: Told, digits: Dataset) -> None:
     run = train("digits-mlp", digits, engine="fake", steps=10_000)
     until(lambda: run.progress.done_steps > 0)
     told.runs.stop([run.id])
@@ -208,7 +208,7 @@ def test_a_run_that_ended_early_goes_on(told: Told, digits: Dataset) -> None:
 
 
 @pytest.mark.fault
-def test_every_failure_is_a_sentence_and_the_list_goes_on(told: Told, digits: Dataset) -> None:
+def test_every_failure_is_a_sentence_and_the_list_continues(told: Told, digits: Dataset) -> None:
     run_id = recorded(digits).id
     told.runs.open("nothing")
     told.runs.compare([run_id])
@@ -230,7 +230,7 @@ def test_every_failure_is_a_sentence_and_the_list_goes_on(told: Told, digits: Da
 
 
 @pytest.mark.fault
-def test_a_folder_that_cannot_be_read_is_told_until_it_can(
+def test_an_unreadable_folder_is_reported_until_it_can_be_read(
     digits: Dataset, workbench_home: Path
 ) -> None:
     workbench_home.mkdir()

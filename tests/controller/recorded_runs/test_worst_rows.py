@@ -1,4 +1,4 @@
-"""What is shown of the rows that a run predicted worst."""
+"""The display of the rows that a run predicted worst."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_an_image_as_target_is_shown_beside_the_prediction_in_the_same_shades() 
     assert (row.target, row.prediction) == ("", "")
 
 
-def test_each_position_of_a_text_is_shown_and_what_has_no_target_is_a_dot() -> None:
+def test_each_position_of_a_text_is_shown_with_dots_for_missing_targets() -> None:
     letters = ("a", "b", "\n", " ")
     found = worst("classes", [1, -100, 2, 3], [1, 0, 0, 3], [0, 1, 2, 3])
     [row] = shown_rows([found], data(letters, letters))

@@ -1,4 +1,4 @@
-"""What a page does beside training: started, shown, cancelled; and that its code does the same."""
+"""Tasks of a page beside training: started, shown, cancelled; their code does the same."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, work: Callable[[Inputs], TaskResul
     return Controller(RecordingView(), Setup())
 
 
-def test_a_task_waits_for_a_model_and_tells_what_it_came_to(
+def test_a_task_waits_for_a_model_and_reports_its_result(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     page = scripted(
@@ -126,7 +126,7 @@ def test_a_task_waits_for_a_model_and_tells_what_it_came_to(
 
 
 @pytest.mark.fault
-def test_a_failure_is_told_in_words_and_the_next_attempt_is_made(
+def test_a_failure_is_a_sentence_and_the_next_attempt_is_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     raised: list[BaseException] = [
@@ -157,7 +157,7 @@ def test_a_failure_is_told_in_words_and_the_next_attempt_is_made(
         page.close()
 
 
-def test_what_is_cancelled_ends_also_where_it_waits_for_its_turn(
+def test_a_cancelled_task_ends_also_while_it_waits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begun, ended = threading.Event(), threading.Event()
@@ -200,7 +200,7 @@ def given_by_page(page: Controller, name: str, calls: list[Any]) -> Any:
 
 
 def given_by_code(page: Controller, name: str, calls: list[Any], **names: Any) -> Any:
-    """What the code of a task calls, without what else its step does."""
+    """Calls made by the code of a task, without those of the rest of its step."""
     [task] = [each for each in TASKS if each.name == name]
     given = ["model", "data"] if page.setup.dataset else ["model"]
     lines = task.code(page.setup, page.setup.tasks[name], given)
@@ -425,7 +425,7 @@ def test_wrong_gradients_come_first_and_are_called_wrong(
     )
 
 
-def test_a_tuning_says_what_was_chosen_and_is_saved(
+def test_a_tuning_reports_its_choice_and_is_saved(
     page: Controller, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     slow = Measured(variant="default", step_ms=2.0, ratio=1.0, low=1.0, high=1.0)
@@ -489,8 +489,23 @@ def _task(name: str) -> Task:
     return next(each for each in TASKS if each.name == name)
 
 
+@pytest.mark.parametrize(("fits", "used"), [(64, 64), (4000, 1438)])
+def test_the_largest_batch_is_offered_as_far_as_there_are_rows(
+    page: Controller, monkeypatch: pytest.MonkeyPatch, fits: int, used: int
+) -> None:
+    monkeypatch.setattr(Artifacts, "largest_batch", lambda *_, **__: fits)
+    choose(page)
+    artifacts = Artifacts(Path("nowhere"), {})
+    page.tasks.show_prediction(SimpleNamespace(artifacts=artifacts))  # type: ignore[arg-type]
+    page.tasks.start("largest_batch")
+    result = done(page, "largest_batch").result
+    assert result is not None
+    assert f"{fits:,} rows" in result.sentences
+    assert (result.offer, result.settings) == (f"Use batch size {used:,}", {"batch_size": used})
+
+
 @pytest.mark.sweep
-def test_each_task_does_what_it_says(
+def test_every_task_runs(
     page: Controller, digits: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """All of them for real; the default run holds each to the call that it makes."""
@@ -518,6 +533,9 @@ def test_each_task_does_what_it_says(
         state = done(page, name)
         assert state.result is not None, state.problem
         assert said in state.result.sentences
+    found = page.tasks.state("largest_batch").result
+    assert found is not None
+    assert found.settings == {"batch_size": len(digits.train)}
     assert "ai.onnx;" in (tmp_path / "required_operators.config").read_text(encoding="utf-8")
     page.typed.set(threads=1)
     page.tasks.type("tune", "engines", "ondevice")

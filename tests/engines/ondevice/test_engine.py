@@ -1,4 +1,4 @@
-"""What is particular about the on-device engine; the rest is in the contract of all engines."""
+"""Behaviour of the on-device engine alone; the rest is in the contract of all engines."""
 
 from __future__ import annotations
 
@@ -91,7 +91,9 @@ def test_what_takes_turns_takes_the_same_memory(answers: dict[str, Any]) -> None
     assert grown["next step"] > 0.5 * grown["step"], "it is taken again"
 
 
-def test_a_saved_state_goes_on_as_if_never_interrupted(answers: dict[str, Any]) -> None:
+def test_training_continues_from_a_saved_state_as_without_interruption(
+    answers: dict[str, Any],
+) -> None:
     losses = answers["normalized"]["losses"][STEPS // 2 :]
     difference = np.abs(np.array(losses) - answers["normalized"]["resumed"]).max()
     assert difference < TOLERANCE, f"largest difference of the loss {difference:.1e}"
@@ -126,7 +128,7 @@ def test_tied_weights_have_both_names(answers: dict[str, Any]) -> None:
     assert tied["loaded"], "loading one name of a tied weight loads the other"
 
 
-def test_only_what_the_loss_depends_on_is_trained(answers: dict[str, Any]) -> None:
+def test_only_parameters_that_the_loss_depends_on_are_trained(answers: dict[str, Any]) -> None:
     assert answers["tied"]["changed"] == ["embedding.weight", "head.weight"]
 
 

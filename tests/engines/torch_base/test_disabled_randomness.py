@@ -15,7 +15,7 @@ from workbench.engines.torch_base.disabled_randomness import disable_dropout, di
 X = torch.linspace(-1, 1, 4 * 6 * 8).reshape(4, 6, 8)
 
 
-def test_dropout_is_off_in_whatever_form() -> None:
+def test_every_form_of_dropout_is_disabled() -> None:
     torch.manual_seed(0)
     attention = nn.MultiheadAttention(8, 2, dropout=0.4, batch_first=True)
     recurrent = nn.LSTM(8, 5, 2, dropout=0.4)

@@ -1,4 +1,4 @@
-"""What several processes cannot share, since rows of a batch depend on each other."""
+"""Models whose rows depend on each other are refused for several processes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def between_rows(output: Tensor, _: Tensor) -> Tensor:
         lambda x: x.half(),
     ],
 )
-def test_what_treats_rows_apart_is_let_in(
+def test_models_with_independent_rows_are_accepted(
     loss: Any, function: Callable[[Tensor], Tensor], tmp_path: Any
 ) -> None:
     module = Network(function)
@@ -103,7 +103,7 @@ def test_a_model_whose_rows_depend_on_each_other_is_refused(tmp_path: Any) -> No
         look(Network(lambda x: x - x.mean(0)), "cross_entropy", tmp_path / "model")
 
 
-def test_what_cannot_be_looked_at_is_let_in(tmp_path: Any) -> None:
+def test_models_that_cannot_be_checked_are_accepted(tmp_path: Any) -> None:
     look(Network(lambda x: x.reshape(16, 5)), "cross_entropy", tmp_path / "model")
     labels = np.full(8, -100)
     look(Network(), "cross_entropy", tmp_path / "model", labels)

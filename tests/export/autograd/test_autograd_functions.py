@@ -199,7 +199,7 @@ def test_parameters_before_it_lead_to_the_outputs() -> None:
     assert leading_to_outputs(exported(), names) == names
 
 
-def test_what_lies_behind_it_trains() -> None:
+def test_layers_after_the_function_train() -> None:
     made, report = make_trainable(exported(), ["last.weight", "last.bias"])
     assert "Round" in operators(made)
     assert not report.gradients
@@ -214,7 +214,7 @@ def test_the_report_calls_it_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("kind", ["detached", "no_grad", "places"])
-def test_results_without_a_gradient_are_in_nobodys_way(kind: str) -> None:
+def test_results_without_a_gradient_do_not_disturb_the_others(kind: str) -> None:
     trained = ["first.weight", "table.weight", "last.weight"]
     assert not [each for each in find(exported(kind), trained) if each.state == "cannot"]
 

@@ -1,4 +1,4 @@
-"""What a module does beside its result is refused on device, where no PyTorch could do it."""
+"""Side effects of a module are refused on device, where PyTorch cannot run them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
 
 
 @pytest.mark.parametrize("name", USUAL)
-def test_what_a_graph_would_lose_is_refused_by_name(name: str, answers: Answers) -> None:
+def test_side_effects_that_a_graph_would_lose_are_refused_by_name(
+    name: str, answers: Answers
+) -> None:
     said = answers[name]
     assert REFUSED[name] in said
     assert bool(said) == bool(REFUSED[name])

@@ -1,4 +1,7 @@
-"""What draws, as it is exported: how often, and what stays. That it trains is in tests/coverage."""
+"""Exported random functions: how often they draw, and what they leave unchanged.
+
+Their training is tested in tests/coverage.
+"""
 
 from __future__ import annotations
 

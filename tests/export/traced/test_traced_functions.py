@@ -1,4 +1,4 @@
-"""What is traced in place of functions of torch gives the same results."""
+"""Functions that replace torch's in a trace have the same results."""
 
 from __future__ import annotations
 

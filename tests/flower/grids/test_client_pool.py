@@ -1,4 +1,4 @@
-"""What leaves a client, and which replies are refused."""
+"""Replies of clients: their content, and which are refused."""
 
 from __future__ import annotations
 

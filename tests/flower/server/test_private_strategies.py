@@ -56,7 +56,7 @@ def updates(arrays: ArrayRecord | None) -> np.ndarray:
     return np.concatenate([(arrays[name].numpy() - START[name]).ravel() for name in START])
 
 
-def test_updates_are_clipped_and_averaged_alike_though_one_fails() -> None:
+def test_updates_are_clipped_and_averaged_equally_though_one_fails() -> None:
     strategy, (one, other, third) = configured(3, clipping_norm=1.0)
     arrays, _ = strategy.aggregate_train(1, [reply(one, 5.0), reply(other, 0.1), failed(third)])
     expected = (1 / np.sqrt(7) + 0.1) / 2

@@ -1,4 +1,4 @@
-"""What is known of a model that came as ONNX alone."""
+"""Models loaded from an ONNX file alone."""
 
 from __future__ import annotations
 

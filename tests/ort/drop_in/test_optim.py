@@ -57,7 +57,7 @@ def test_the_packages_classes_are_reached_without_its_front_end() -> None:
     run(REACHED)
 
 
-def test_without_cuda_they_are_refused_with_what_serves_instead() -> None:
+def test_without_cuda_they_are_refused_with_an_alternative() -> None:
     run(REFUSED)
 
 

@@ -24,7 +24,7 @@ STARTS = {
     "before": INSTALL,
     "onnxruntime-first": f"import onnxruntime; {INSTALL}",
 }
-"""What runs before the script, with onnxruntime imported by then or not."""
+"""Code that runs before the script, with onnxruntime imported by then or not."""
 
 
 def run(code: str) -> str:
@@ -71,7 +71,7 @@ def test_torch_is_as_it_was(answer: dict[str, Any]) -> None:
     assert answer["checkpoint"] == "torch.utils.checkpoint"
 
 
-def test_what_is_not_to_be_had_is_refused(answer: dict[str, Any]) -> None:
+def test_unavailable_names_are_refused(answer: dict[str, Any]) -> None:
     adam, half, other, prefix, folder, level = answer["refusals"]
     assert adam.startswith("FusedAdam: EngineError: ")
     assert half.startswith("FP16_Optimizer: EngineError: ")

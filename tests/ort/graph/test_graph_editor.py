@@ -1,4 +1,4 @@
-"""What is known of the values of a graph."""
+"""Known types, shapes and constants of a graph's values."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def computed(model: onnx.ModelProto, **values: Array) -> Array:
 
 
 @pytest.mark.parametrize("kind", [FLOAT, TensorProto.FLOAT16])
-def test_relu_passes_what_was_positive(kind: int) -> None:
+def test_the_gradient_of_relu_passes_where_the_input_was_positive(kind: int) -> None:
     dtype = helper.tensor_dtype_to_np_dtype(kind)
     spec = (kind, ["n"])
     model = model_of(gradient_node("ReluGrad", "dy", "y"), {"dy": spec, "y": spec}, kind)
@@ -69,6 +69,19 @@ def test_gelu_is_the_derivative_in_double_precision() -> None:
     with np.errstate(over="ignore"):  # of t² at 1e20
         found = computed(model, dy=dy, x=x)
     worst = np.abs(found - dy * (share + wide * density)).max()
+    assert worst < 1e-6, f"differs by {worst:.1e}"
+
+
+def test_the_tanh_form_of_gelu_is_the_derivative_in_double_precision() -> None:
+    spec = (FLOAT, ["n"])
+    model = model_of(gradient_node("FastGeluGrad", "dy", "x"), {"dy": spec, "x": spec})
+    x = np.concatenate([np.linspace(-8, 8, 400), [0, 60, -60, 1e20, -1e20]]).astype(np.float32)
+    dy = np.random.default_rng(0).standard_normal(len(x)).astype(np.float32)
+    wide, factor = np.clip(x.astype(np.float64), -60, 60), math.sqrt(2 / math.pi)
+    share = np.tanh(factor * (wide + 0.044715 * wide**3))
+    inner = factor * (1 + 3 * 0.044715 * wide**2)
+    slope = (1 + share + wide * (1 - share**2) * inner) / 2
+    worst = np.abs(computed(model, dy=dy, x=x) - dy * slope).max()
     assert worst < 1e-6, f"differs by {worst:.1e}"
 
 
@@ -183,7 +196,7 @@ def test_an_infinite_gradient_stays_in_its_row() -> None:
     assert np.isfinite(np.delete(found.ravel(), 2)).all()
 
 
-def test_what_is_not_known_well_enough_stays() -> None:
+def test_unknown_and_unsupported_shapes_stay() -> None:
     several, _ = gathered(np.array([[0, 1]]), (2, 4, 3), 1)
     unknown, _ = gathered(np.array([0, 1]), (4, 3), 0)
     del unknown.graph.input[1].type.tensor_type.shape.dim[:]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.ort.ondevice.dropped_check import dropped_factors
+from workbench.ort.kernel_library.dropped_reference import dropped_factors
 
 Array = np.ndarray[Any, Any]
 Run = Callable[..., Any]

@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.data import Batch
 from workbench.engines.base import EngineSetup
-from workbench.engines.ondevice import OnDeviceEngine
+from workbench.engines.ondevice.engine import OnDeviceEngine
 from workbench.run_folder.checkpoint import write_checkpoint
 from workbench.settings.config import make_config
 

@@ -128,6 +128,9 @@ def against_pytorch(rows: int, size: int) -> dict[str, float]:
     def biased_silu(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
         return functional.silu(x + bias)
 
+    def tanh_gelu(x: torch.Tensor) -> torch.Tensor:
+        return functional.gelu(x, approximate="tanh")
+
     def gated(gate: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         return functional.silu(gate) * x
 
@@ -143,6 +146,13 @@ def against_pytorch(rows: int, size: int) -> dict[str, float]:
         (
             *("BiasGeluGradient", {}, [dy, x, bias]),
             gradients(lambda x, bias: functional.gelu(x + bias), x, bias),
+        ),
+        ("TanhGelu", {}, [far], [tanh_gelu(far)]),
+        ("TanhGeluGradient", {}, [dy, far], gradients(tanh_gelu, far)),
+        ("BiasTanhGelu", {}, [x, bias], [tanh_gelu(x + bias)]),
+        (
+            *("BiasTanhGeluGradient", {}, [dy, x, bias]),
+            gradients(lambda x, bias: tanh_gelu(x + bias), x, bias),
         ),
         ("Silu", {}, [far], [functional.silu(far)]),
         ("SiluGradient", {}, [dy, far], gradients(functional.silu, far)),
@@ -206,6 +216,14 @@ def main() -> None:
     ones = np.ones((4, 3), np.float32)
     integers = np.array([4, 3])
     answers["special"] = [bool(np.isnan(value)) for value in run("Gelu", [special], 1, 1)[0][0]]
+    extremes = np.array([-3e38, 3e38, np.nan, 0], np.float32)
+    answers["special tanh GELU"] = [
+        each.tolist()
+        for each in (
+            run("TanhGelu", [extremes], 1, 1)[0],
+            run("TanhGeluGradient", [np.ones_like(extremes), extremes], 1, 1)[0],
+        )
+    ]
     answers["special SiLU"] = run("Silu", [np.array([-3e38, 3e38, np.nan, 0], np.float32)], 1, 1)[
         0
     ].tolist()

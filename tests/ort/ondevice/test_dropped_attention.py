@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.ort.ondevice.dropped_check import dropped_factors, philox
+from workbench.ort.kernel_library.dropped_reference import dropped_factors, philox
 
 HEADS, ROWS, COLUMNS = 12, 90, 150
 

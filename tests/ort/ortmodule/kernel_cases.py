@@ -112,7 +112,7 @@ def lowest_by_hand(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 
 def by_hand(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """What people write themselves: scores divided, a mask of minus infinity added."""
+    """Attention as users write it: scores divided, a mask of minus infinity added."""
     length = query.shape[-2]
     mask = torch.full((length, length), -torch.inf).triu(1)
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])

@@ -118,7 +118,7 @@ def compare(names: list[str], switches: tuple[str, ...] = ("all", "off")) -> Ans
 
 
 def dropout() -> Answer:
-    """What stays is scaled; the gradient goes through what stayed; the seed decides."""
+    """Kept values are scaled; the gradient passes through them alone; the seed decides."""
     drawn = []
     answer: Answer = {}
     for seed in (3, 3, 4):
@@ -184,7 +184,7 @@ def modes() -> Answer:
 
 
 def refusals() -> Answer:
-    """What comes of a kernel that fails: the error of the node, and the process lives on."""
+    """A kernel that fails raises the error of its node, and the process continues."""
     from onnx import TensorProto, helper
 
     from workbench.ort.native import native
@@ -245,7 +245,7 @@ def threads() -> Answer:
 
 
 def packed() -> Answer:
-    """What is left of the ways that a packed projection takes through MultiheadAttention."""
+    """The nodes that remain of a packed projection through MultiheadAttention."""
     x = torch.randn(3, 12, 32)
     ORTModule(CASES["attention, packed"].build(), options={"pytorch_kernels": "all"})(x)
     graph = onnx.load_from_string(loaded[-1].graph.model).graph

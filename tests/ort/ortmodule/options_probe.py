@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from tests.answers import write_answers
 from tests.forked import outcome
-from tests.ort.ortmodule.padding_cases import PADDING, Encoder, MaskedWords
+from tests.ort.ortmodule.padding.padding_cases import PADDING, Encoder, MaskedWords
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
 from workbench.ort.ortmodule import build_graph
@@ -268,7 +268,7 @@ def saved_graphs() -> Answer:
 
 @contextmanager
 def native_output() -> Iterator[list[str]]:
-    """What is written to the stream of errors within this block, native code's lines too."""
+    """The lines written to stderr within this block, those of native code too."""
     lines: list[str] = []
     kept = os.dup(2)
     with tempfile.TemporaryFile() as file:
@@ -309,7 +309,7 @@ def deterministic() -> Answer:
 
 
 def refused(options: Any) -> str:
-    """What is said of options with which no ORTModule is made."""
+    """The error for options with which no ORTModule is made."""
     try:
         ORTModule(First(), options=options)
     except WorkbenchError as error:
@@ -330,7 +330,7 @@ FORKS: dict[str, Callable[[], Any]] = {
     "idle_spinning": partial(idle_cpu_s, spinning=True),
     "deterministic": deterministic,
 }
-"""What measures a process, or changes settings of one."""
+"""Cases that measure a process, or change its settings."""
 
 CASES: dict[str, Callable[[], Any]] = {
     "default": partial(answer_of, Blocks),

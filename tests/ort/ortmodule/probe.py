@@ -321,7 +321,7 @@ class Shapes(nn.Module):
 
 
 def results_stay() -> Answer:
-    """What the user holds, results and their gradients alike, survives the backward passes."""
+    """Results and gradients that the user holds survive the backward passes."""
     answer = {}
     for kind in ("activation", "reshaped", "sliced", "parameters"):
         torch.manual_seed(0)

@@ -13,12 +13,12 @@ from tests.answers import Answers, probed
 from tests.ort.ortmodule.effect_cases import CASES
 from tests.representative import representative
 
-PROBE = "tests.ort.ortmodule.usage_probe"
+PROBE = "tests.ort.ortmodule.usage.usage_probe"
 
 USUAL = list(
     representative(
         {name: case for name, case in CASES.items() if not case.sweep},
-        always=["generated-weights"],
+        always=["within:generated-weights", "within:variable-named-as-attribute"],
     )
 )
 SWEPT = [name for name, case in CASES.items() if case.sweep]

@@ -1,4 +1,4 @@
-"""What each option of ORTModule does to graph, memory or threads, and what is said of it.
+"""The effect of each option of ORTModule on graph, memory or threads, and its statistics.
 
 All of it runs once in a process of its own (options_probe.py); the tests read what came out.
 """
@@ -79,7 +79,7 @@ def test_a_level_of_the_memory_optimizer_computes_again(level: int, answers: Ans
     )
 
 
-def test_a_recompute_config_computes_again_what_it_names(answers: Answers) -> None:
+def test_a_recompute_config_recomputes_the_named_subgraphs(answers: Answers) -> None:
     default, answer = answers["default"], answers["recompute_gelu"]
     assert answer["optimized"]["Gelu"] == 2 * default["optimized"]["Gelu"] == 4
     reason = answer["report"]["recompute_config"][1]
@@ -88,14 +88,14 @@ def test_a_recompute_config_computes_again_what_it_names(answers: Answers) -> No
     )
 
 
-def test_a_recompute_config_without_effect_says_so(answers: Answers) -> None:
+def test_a_recompute_config_without_effect_is_reported(answers: Answers) -> None:
     answer = answers["recompute_nothing"]
     assert nodes(answer) == nodes(answers["default"])
     reason = answer["report"]["recompute_config"][1]
     assert reason == "the graph keeps no result of Softmax+:1:-1"
 
 
-def test_what_is_computed_again_takes_no_memory_between_the_passes(answers: Answers) -> None:
+def test_recomputed_results_take_no_memory_between_the_passes(answers: Answers) -> None:
     peak = answers["peak"]
     assert answers["peak_level_1"] < 0.8 * peak
     assert answers["peak_gelu"] < peak - 5 * MEGABYTE

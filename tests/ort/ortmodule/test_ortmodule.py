@@ -135,7 +135,7 @@ def test_dropout_follows_the_seed(answers: Answers) -> None:
         ("device", ["UntrainableError", "meta", "CPU"]),
     ],
 )
-def test_what_cannot_be_is_refused(what: str, words: list[str], answers: Answers) -> None:
+def test_unsupported_modules_are_refused(what: str, words: list[str], answers: Answers) -> None:
     message = answers["refusals"][what]
     missing = [word for word in words if word not in message]
     assert not missing, f"{missing} not in: {message}"
@@ -145,7 +145,7 @@ def test_a_refused_module_is_unchanged(answers: Answers) -> None:
     assert answers["refusals"]["unchanged"] == "True"
 
 
-def test_nothing_of_torch_is_replaced(answers: Answers) -> None:
+def test_no_function_of_torch_is_replaced(answers: Answers) -> None:
     answer = answers["untouched_torch"]
     assert answer["checkpoint"] == "torch.utils.checkpoint"
     assert answer["front_end"] == []

@@ -59,7 +59,7 @@ def test_the_loss_and_its_gradients_are_those_of_the_plain_module(
     assert states["label_sparsity"][1:] == ("on", "in 1 loss of the graph")
 
 
-def test_what_was_not_computed_is_an_error_where_it_is_used(
+def test_use_of_a_result_that_was_left_out_is_an_error(
     trained: tuple[nn.Module, ORTModule, dict[str, Any]],
 ) -> None:
     logits = trained[2]["logits"]

@@ -22,7 +22,7 @@ def base(has_others: bool = False, **weights: np.ndarray) -> BaseCheckpoint:
     return BaseCheckpoint(weights, "run of-before", {}, has_others)
 
 
-def test_what_is_excepted_keeps_its_value_also_where_it_would_not_fit() -> None:
+def test_excepted_weights_keep_their_values_also_where_shapes_differ() -> None:
     own = model().weights()
     found = with_base(model(), base(weight=WEIGHT, bias=BIAS), ()).weights()
     np.testing.assert_array_equal(found["weight"], WEIGHT)
@@ -43,7 +43,7 @@ def test_a_graph_may_hold_constants_besides_weights() -> None:
 
 
 @pytest.mark.fault
-def test_all_that_does_not_fit_is_told_at_once() -> None:
+def test_all_weights_that_do_not_fit_are_reported_together() -> None:
     others = {f"h{place}": BIAS for place in range(SHOWN + 2)}
     with pytest.raises(ModelError) as refused:
         with_base(model(), base(weight=WEIGHT.T, **others), ())
@@ -59,7 +59,7 @@ def test_all_that_does_not_fit_is_told_at_once() -> None:
 
 
 @pytest.mark.fault
-def test_every_pattern_that_matches_nothing_is_told() -> None:
+def test_every_pattern_that_matches_nothing_is_reported() -> None:
     with pytest.raises(ConfigError) as refused:
         with_base(model(), base(weight=WEIGHT, bias=BIAS), ("weigh", "bias", "head.*"))
     first, second = refused.value.problems

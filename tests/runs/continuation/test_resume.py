@@ -64,7 +64,7 @@ def uninterrupted(digits: Dataset) -> Run:
     return started(digits).wait(120)
 
 
-def test_a_stopped_run_goes_on_as_if_it_had_not(
+def test_a_resumed_run_equals_one_that_was_not_stopped(
     digits: Dataset, uninterrupted: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slowly(monkeypatch)
@@ -249,7 +249,7 @@ def test_early_stopping_counts_on_over_a_resume(
         ({"detached": 1}, "detached=1"),
     ],
 )
-def test_what_would_be_another_run_is_refused(
+def test_changes_that_make_another_run_are_refused(
     uninterrupted: Run, settings: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigError, match=words):
@@ -310,7 +310,7 @@ def test_a_damaged_checkpoint_is_not_exported_by_a_resumed_run(
     again.wait(60)
 
 
-def test_what_was_reached_is_kept_when_a_resumed_run_is_stopped_at_once(
+def test_progress_is_kept_when_a_resumed_run_is_stopped_at_once(
     ended: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = ended.summary
@@ -368,7 +368,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def test_readers_forget_what_a_resumed_run_trains_anew(ended: Run) -> None:
+def test_readers_drop_steps_that_a_resumed_run_repeats(ended: Run) -> None:
     """Also where they had read it before."""
     whole, follower = ended.follow(), ended.follow()
     assert list(follower.poll().step) == [1, 2, 3, 4]

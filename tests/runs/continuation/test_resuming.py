@@ -1,4 +1,4 @@
-"""What is checked and prepared before a run is resumed, without any worker."""
+"""Checks and preparation before a run is resumed, without any worker."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Started:
             raise self.error
 
 
-def test_a_run_goes_on_with_its_record_and_the_settings_that_changed(
+def test_a_resumed_run_has_its_record_and_the_changed_settings(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = Started(monkeypatch)
@@ -142,7 +142,7 @@ def test_the_settings_of_a_run_stay_but_for_those_that_are_given() -> None:
     assert (both.steps, both.epochs) == (8, 2)
 
 
-def test_every_setting_that_cannot_change_is_told() -> None:
+def test_every_setting_that_cannot_change_is_reported() -> None:
     with pytest.raises(ConfigError) as refused:
         _refuse_fixed({"seed": 1, "step": 2, "steps": 3, "optimizer": "sgd"}, CHANGEABLE)
     first, second, third = refused.value.problems
@@ -162,7 +162,7 @@ def test_a_run_that_has_taken_its_steps_says_how_to_go_on(run: Run) -> None:
     assert _step_to_resume_from(run, run.config.model_copy(update={"steps": 5})) == 4
 
 
-def test_the_newest_whole_checkpoint_counts_and_its_fault_is_told(run: Run) -> None:
+def test_the_newest_complete_checkpoint_is_used_and_faults_are_reported(run: Run) -> None:
     folder = run.folder
     older = checkpoint(folder, 2)
     assert _newest_step(folder, "ondevice") == STEPS
@@ -178,7 +178,7 @@ def test_the_newest_whole_checkpoint_counts_and_its_fault_is_told(run: Run) -> N
     assert str(refused.value) == f"Run {run.id} has written no checkpoint to continue from."
 
 
-def test_what_was_saved_after_the_step_is_removed(run: Run) -> None:
+def test_checkpoints_after_the_step_are_removed(run: Run) -> None:
     for step in (2, 6, 8):
         checkpoint(run.folder, step)
     _remove_later_checkpoints(run.folder, STEPS)
@@ -310,7 +310,7 @@ def test_all_that_a_killed_process_left_is_settled_first(
 
 
 @pytest.mark.fault
-def test_what_is_refused_is_refused_before_a_worker_is_started(
+def test_refusals_come_before_a_worker_is_started(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     started = Started(monkeypatch)

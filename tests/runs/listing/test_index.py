@@ -42,7 +42,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     ("age_s", "again"),
     [(0.0, True), (0.0625, True), (0.25, False), (-0.0625, True), (-0.25, False)],
 )
-def test_what_has_just_changed_is_read_again(
+def test_recently_changed_runs_are_read_again(
     age_s: float, again: bool, reads: list[tuple[str, bool]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A clock may be set back, too."""
@@ -90,7 +90,7 @@ def test_of_more_than_thirty_new_runs_only_the_end_is_read(
     assert reads[0] == (f"{first.id}-new", False)
 
 
-def test_what_is_gone_is_removed_once(tmp_path: Path) -> None:
+def test_deleted_runs_are_removed_once(tmp_path: Path) -> None:
     kept, gone = (write_run(label, [], DONE) for label in "ab")
     runs = RunIndex()
     assert runs.folder == home() / "runs"
@@ -271,7 +271,7 @@ def test_a_row_is_compared_and_never_changed() -> None:
     assert row == dataclasses.replace(row) != dataclasses.replace(row, steps=9)
 
 
-def test_what_is_not_known_of_a_row_is_empty() -> None:
+def test_unknown_fields_of_a_row_are_empty() -> None:
     row = RunRow("an-id", "failed")
     texts = (row.name, row.model, row.dataset, row.engine, row.reason, row.metric_name, row.notes)
     assert set(texts) == {""}

@@ -41,7 +41,7 @@ def write_steps(path: Path, first_step: int, losses: list[float]) -> None:
     events.close()
 
 
-def test_a_row_says_what_the_run_says(digits: Dataset) -> None:
+def test_a_row_equals_the_record_of_the_run(digits: Dataset) -> None:
     folder = recorded(digits)
     run = load_run(folder.id)
     run.rename("a name")
@@ -77,7 +77,7 @@ def test_events_of_another_layout_are_read_as_well() -> None:
     np.testing.assert_equal(row.curve, (2.0, math.nan))
 
 
-def test_steps_that_a_resumed_run_trained_anew_are_forgotten() -> None:
+def test_steps_repeated_by_a_resumed_run_are_dropped() -> None:
     run = write_run("a", [], COMPLETED)
     write_steps(run.folder.events_path, 1, [5.0, 4.0, 3.0, 9.0])
     append(run.folder.events_path, [{"event": "restored", "step": 2}])
@@ -102,7 +102,7 @@ class CountedReads:
 
 
 @pytest.mark.parametrize("steps_a_line", [40, 1000], ids=["short lines", "long lines"])
-def test_of_a_long_run_a_sample_is_read_and_then_only_what_is_new(
+def test_a_long_log_is_sampled_and_then_only_new_bytes_are_read(
     steps_a_line: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = write_run("long", [], COMPLETED, warmup_steps=0)
@@ -134,7 +134,7 @@ def test_of_a_long_run_a_sample_is_read_and_then_only_what_is_new(
 
 
 @pytest.mark.parametrize("evaluated_bytes", [400, 1200, 3000, 6000, 100_000])
-def test_the_last_step_is_known_however_long_the_log_is(evaluated_bytes: int) -> None:
+def test_the_last_step_is_known_for_a_log_of_any_length(evaluated_bytes: int) -> None:
     """The samples reached past the last steps where a long event is before them."""
     run = write_run("tail", [], COMPLETED, warmup_steps=0)
     log = run.folder.events_path
@@ -173,9 +173,7 @@ def test_a_curve_is_the_means_of_all_its_steps(count: int) -> None:
     np.testing.assert_allclose(points, expected, rtol=1e-12)
 
 
-def test_only_what_has_changed_is_read_again(
-    digits: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_changed_runs_are_read_again(digits: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = [recorded(digits, engine) for engine in ("pytorch", "ondevice")]
     for folder in folders:
         os.utime(folder.path, (1, 1))
@@ -309,7 +307,7 @@ def test_settings_written_as_texts_are_refused_by_the_list_as_by_the_run(digits:
 
 
 @pytest.mark.fault
-def test_whatever_a_reader_raises_is_of_that_run_alone(
+def test_an_error_of_a_reader_affects_its_run_alone(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good, bad = recorded(digits), recorded(digits, "ondevice")

@@ -27,7 +27,7 @@ def test_so_many_steps_are_points_of_their_own_and_one_more_makes_pairs() -> Non
     assert curve.points()[-2:] == (61.5, 63.0)
 
 
-def test_what_is_not_finite_or_not_known_is_left_out() -> None:
+def test_unknown_and_not_finite_losses_are_left_out() -> None:
     curve = curve_of((1, [4.0, math.nan, math.inf]), (6, [2.0]), (7, []))
     assert curve.points() == pytest.approx((4.0, *[math.nan] * 4, 2.0), nan_ok=True)
     curve.add(121, [])
@@ -45,7 +45,7 @@ def test_a_part_may_begin_and_end_within_a_mean() -> None:
 
 
 @pytest.mark.parametrize(("step", "left"), [(0, 0), (1, 1), (2, 1), (3, 2), (4, 2), (61, 31)])
-def test_steps_that_are_trained_anew_are_forgotten(step: int, left: int) -> None:
+def test_repeated_steps_replace_the_old_ones(step: int, left: int) -> None:
     """A mean stays that holds one that is kept."""
     curve = curve_of((1, [1.0] * 61))
     curve.forget_after(step)

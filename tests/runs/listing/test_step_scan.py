@@ -1,4 +1,4 @@
-"""What is read of an event log, to the byte, and what is made of it, to the last digit."""
+"""The bytes read of an event log, and the numbers computed from them, to the last digit."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ def test_the_state_is_that_of_the_last_event(log: Path, layout: str) -> None:
 
 
 @pytest.mark.parametrize("layout", ['"event": "{}", "time": 1.0', '"time": 1.0, "event": "{}"'])
-def test_the_last_evaluation_and_what_was_restored(log: Path, layout: str) -> None:
+def test_the_last_evaluation_and_the_restored_step(log: Path, layout: str) -> None:
     def event(kind: str, more: str) -> str:
         return f"{{{layout.replace('{}', kind)}, {more}}}\n"
 

@@ -52,7 +52,7 @@ def state(activity: Activity) -> tuple[object, ...]:
     )
 
 
-def test_each_event_changes_what_it_says(tmp_path: Path) -> None:
+def test_each_event_changes_the_state(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.touch()
     activity = Activity(path)
@@ -105,7 +105,7 @@ def test_a_deadline_has_passed_after_its_last_moment(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("timeout", [-1e-9, float("nan"), "3", True, False, [3]])
-def test_what_is_no_time_is_refused(timeout: Any) -> None:
+def test_invalid_times_are_refused(timeout: Any) -> None:
     with pytest.raises(ConfigError, match="a number of seconds, 0 or more, or None") as refused:
         Deadline(timeout)
     assert str(refused.value).count("timeout=") == 1

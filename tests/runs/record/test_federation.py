@@ -1,4 +1,4 @@
-"""What is read and drawn of a federated run, from a record that is known to the last digit."""
+"""The record and the figure of a federated run that is known to the last digit."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_rounds_and_clients_are_the_record() -> None:
     assert (federation.split, federation.options.fraction) == ("by hand", 0.5)
 
 
-def test_the_rows_of_each_class_are_told_where_rows_have_one() -> None:
+def test_the_rows_of_each_class_are_counted_where_rows_have_one() -> None:
     data = federation_of(federated()).data
     assert data.to_dict("list") == {"rows": [20, 10], "test_rows": [4, 2]}
     assert data.index.name == "client"

@@ -1,4 +1,4 @@
-"""What is read out of a record that is known to the last digit."""
+"""Values read from a record that is known to the last digit."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_an_empty_record_has_no_points() -> None:
     assert run.progress == (0, 3)
 
 
-def test_evaluations_are_rows_and_what_has_no_number_is_none() -> None:
+def test_evaluations_are_rows_with_none_for_missing_numbers() -> None:
     first = {"event": "evaluation", "step": 3, "epoch": 1, "loss": 0.5, "accuracy": 0.25}
     second = {"event": "evaluation", "step": 6, "epoch": 2, "loss": None, "accuracy": None}
     found = write_run("a", [first, steps(1, [1.0]), second]).evaluations
@@ -264,7 +264,7 @@ def test_the_list_has_the_newest_run_first_and_its_figures() -> None:
     assert load_run(ended.folder.path).id == ended.id
 
 
-def test_wishes_reach_the_control_file_until_the_run_has_ended() -> None:
+def test_commands_reach_the_control_file_until_the_run_has_ended() -> None:
     from workbench.run_folder.control import ControlReader, create_control
 
     run = write_run("a", [])

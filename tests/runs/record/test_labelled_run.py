@@ -69,7 +69,7 @@ def test_wrong_notes_are_refused(run: Run, notes: str) -> None:
 @pytest.mark.parametrize(
     "content", ["{", "[]", '{"name": 3}', '{"tags": ["a", 1]}', '{"name": "a\\u202eb"}']
 )
-def test_corrupt_labels_are_told_and_kept(run: Run, content: str) -> None:
+def test_corrupt_labels_are_reported_and_kept(run: Run, content: str) -> None:
     run.folder.labels_path.write_text(content)
     with pytest.raises(RunFolderError, match=r"labels\.json"):
         _ = run.tags

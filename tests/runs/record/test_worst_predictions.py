@@ -111,7 +111,7 @@ def test_without_its_dataset_there_is_a_sentence(run: Run) -> None:
 
 
 @pytest.mark.parametrize(("step", "kept"), [(25, True), (24, False)])
-def test_a_resumed_run_forgets_what_it_predicted_later(run: Run, step: int, kept: bool) -> None:
+def test_a_resumed_run_drops_later_predictions(run: Run, step: int, kept: bool) -> None:
     path = run.folder.worst_predictions_path
     before = path.read_text(encoding="utf-8")
     try:

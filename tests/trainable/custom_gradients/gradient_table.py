@@ -173,7 +173,7 @@ WRONG = {
     "CastLike": Case("CastLike", inputs=("p", scalar(1))),
     "ConvTranspose": Case("ConvTranspose", IMAGE, ("p", KERNEL.swapaxes(0, 1)[:3])),
 }
-"""What the limits and rewrites are for: were one of these right, it could be allowed."""
+"""Gradients that the limits and rewrites avoid: were one of these right, it could be allowed."""
 
 
 def build(case: Case) -> onnx.ModelProto:

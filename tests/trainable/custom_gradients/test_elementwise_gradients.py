@@ -35,7 +35,7 @@ def test_the_gradient_is_right(name: str, outcomes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_report_tells_of_it(name: str) -> None:
+def test_the_report_lists_the_gradient(name: str) -> None:
     states = {found.op: found.state for found in find(build(CASES[name]), ["p"])}
     assert states[CASES[name].op] == "rewritten"
 
@@ -71,7 +71,7 @@ def _graph(*nodes: onnx.NodeProto, **weights: np.ndarray) -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize(("op", "reason"), [("Pow", "exponent"), ("PRelu", "no gradient")])
-def test_what_may_be_broadcast_anyhow_is_refused(op: str, reason: str) -> None:
+def test_unknown_broadcasts_are_refused(op: str, reason: str) -> None:
     model = _graph(
         helper.make_node("Reshape", ["w", "size"], ["h"]),
         helper.make_node(op, ["x", "h"], ["y"]),
@@ -129,7 +129,7 @@ def test_open_bounds_get_no_gradient(bounds: tuple[str, str]) -> None:
 def _backward(
     nodes: tuple[onnx.NodeProto, ...], result: str, values: dict[str, np.ndarray]
 ) -> np.ndarray:
-    """What a backward graph makes of these values."""
+    """The results of a backward graph for these values."""
     graph = helper.make_graph(
         nodes,
         "backward",

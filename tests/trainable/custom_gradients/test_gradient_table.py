@@ -41,7 +41,7 @@ def test_the_gradient_is_right(name: str, outcomes: dict[str, float | str]) -> N
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_not_right_is_known(name: str, outcomes: dict[str, float | str]) -> None:
+def test_wrong_gradients_are_listed(name: str, outcomes: dict[str, float | str]) -> None:
     outcome = outcomes[name]
     assert isinstance(outcome, str) or outcome > TOLERANCE, "right after all: allow it"
     states = {found.op: found.state for found in find(build(WRONG[name]), ["p"])}

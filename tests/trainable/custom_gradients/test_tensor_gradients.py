@@ -37,7 +37,7 @@ def test_the_gradient_is_right(name: str, outcomes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.cast])
-def test_the_report_tells_of_it(name: str) -> None:
+def test_the_report_lists_the_gradient(name: str) -> None:
     notes = {found.op: found.note for found in find(build(CASES[name]), ["p"])}
     assert notes[CASES[name].op]
 
@@ -181,7 +181,7 @@ def test_no_gradient_leads_past_where_it_stops() -> None:
     assert leading_to_outputs(_detached(), ["v", "w"]) == ["v"]
 
 
-def test_where_the_gradient_stops_is_told() -> None:
+def test_the_place_where_the_gradient_stops_is_reported() -> None:
     _, report = make_trainable(_detached(), ["v", "w"])
     assert [(found.node, found.op) for found in report.rewritten] == [("stop", "Clip")]
     assert [(gradient.node, dict(gradient.results)) for gradient in report.gradients] == [

@@ -48,7 +48,7 @@ def graph_of(node: NodeProto, dtype: int = TensorProto.FLOAT) -> onnx.ModelProto
 
 
 def drawn(name: str, seeds: list[int]) -> Iterator[np.ndarray]:
-    """What a session of its own draws after each of the seeds."""
+    """The draws of a session of its own after each of the seeds."""
     from onnxruntime import InferenceSession, SessionOptions
 
     options = SessionOptions()

@@ -56,7 +56,7 @@ def test_a_graph_that_draws_nothing_is_the_same_object() -> None:
     assert without_randomness(model) is model
 
 
-def test_a_dropout_keeps_what_is_noted_of_it() -> None:
+def test_a_dropout_keeps_its_metadata() -> None:
     node = helper.make_node("Dropout", ["x", "ratio", "training"], ["y"], "drop")
     node.metadata_props.add(key="layer", value="block.0")
     (made,) = without_randomness(graph_of(node)).graph.node

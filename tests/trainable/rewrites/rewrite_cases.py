@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -75,6 +76,21 @@ class Attention(nn.Module):
         return self.head(mixed.transpose(1, 2).reshape(batch, length, 6).mean(dim=1))
 
 
+class WrittenGelu(nn.Module):
+    """The tanh form of GELU operator by operator, as in transformers, or with its parts turned."""
+
+    def __init__(self, *, turned: bool) -> None:
+        super().__init__()
+        self.turned = turned
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.turned:
+            raised = torch.tanh((0.044715 * x.pow(3.0) + x) * math.sqrt(2.0 / math.pi)) + 1.0
+            return raised * (x * 0.5)
+        inner = math.sqrt(2.0 / math.pi) * (x + 0.044715 * torch.pow(x, 3.0))
+        return 0.5 * x * (1.0 + torch.tanh(inner))
+
+
 class Atan(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.atan(x)
@@ -100,6 +116,8 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     ),
     "GELU": (lambda: dense(nn.GELU()), (6,)),
     "GELU, tanh": (lambda: dense(nn.GELU("tanh")), (6,)),
+    "GELU, tanh, written out": (lambda: dense(WrittenGelu(turned=False)), (6,)),
+    "GELU, tanh, turned": (lambda: dense(WrittenGelu(turned=True)), (6,)),
     "atan": (lambda: dense(Atan()), (6,)),
     "unused part": (Unused, (6,)),
     "BatchNorm1d": (lambda: dense(nn.BatchNorm1d(8)), (6,)),
@@ -143,7 +161,7 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "attention": (Attention, (4, 6)),
 }  # fmt: skip
 
-CHOSEN = representative(MODULES, every=5)
+CHOSEN = representative(MODULES, every=5, always=["GELU, tanh, written out"])
 
 
 def batches(shape: tuple[int, ...], steps: int) -> list[Arrays]:

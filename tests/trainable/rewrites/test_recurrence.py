@@ -52,7 +52,7 @@ def test_both_directions_become_two_nodes() -> None:
         ("GRU", {"activations": ["Sigmoid", "Relu"]}),
     ],
 )
-def test_what_the_library_cannot_train_is_refused(op: str, attributes: dict[str, object]) -> None:
+def test_unsupported_recurrences_are_refused(op: str, attributes: dict[str, object]) -> None:
     model, _ = build(Case(op, attributes=attributes))
     with pytest.raises(UntrainableError, match=rf"{op} \(node\).*default activations"):
         make_trainable(model, ["p"])

@@ -64,7 +64,7 @@ def quick_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("quick_turns")
-def test_what_is_clearly_not_faster_is_timed_less() -> None:
+def test_clearly_slower_choices_are_timed_less() -> None:
     steps: Any = FakeSteps(10.0, [])
     for ms, whole, rounds in ((5.0, False, 11), (20.0, False, 6), (20.0, True, 11)):
         found, seconds = timed(steps, FakeSteps(ms, []), whole=whole)  # type: ignore[arg-type]
@@ -110,7 +110,7 @@ def run_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_turns: Non
     return search._Search(request, lambda text: None).run
 
 
-def test_what_makes_the_step_faster_is_chosen_and_measured_together(run_search: Any) -> None:
+def test_faster_families_are_chosen_and_measured_together(run_search: Any) -> None:
     answer = run_search()
     tried = {f"{each['family']}={each['library']}": each for each in answer["families"]}
     assert list(tried) == [
@@ -129,7 +129,7 @@ def test_what_makes_the_step_faster_is_chosen_and_measured_together(run_search: 
     assert answer["refined"]["step_ms"] == pytest.approx(6.0)
 
 
-def test_what_is_not_faster_together_is_not_chosen(
+def test_choices_that_are_not_faster_together_are_dropped(
     run_search: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The one that looked best of several may have been lucky."""

@@ -57,7 +57,7 @@ def until(holds: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
-def test_choosing_a_sample_shows_it_and_fills_what_suits_it(make_page: MakePage) -> None:
+def test_choosing_a_sample_shows_it_and_fills_in_its_defaults(make_page: MakePage) -> None:
     page = make_page()
     until(lambda: page.models.layers.layers)
     defaults = wb.load_model("digits-mlp").defaults
@@ -202,7 +202,9 @@ def test_results_of_another_model_are_put_away(make_page: MakePage) -> None:
     assert page.comparison.comparison is not None
 
 
-def test_a_comparison_waits_for_quiet_as_long_as_the_form_says(make_page: MakePage) -> None:
+def test_a_comparison_waits_for_an_idle_machine_as_long_as_the_form_states(
+    make_page: MakePage,
+) -> None:
     page = make_page()
     page.set(quiet_s=3600)
     page.compare()
@@ -246,7 +248,7 @@ def test_wrong_settings_are_sentences_and_start_nothing(
     assert "Train" in page.controls.usable()
 
 
-def test_nothing_chosen_is_said(make_page: MakePage) -> None:
+def test_a_message_says_that_nothing_is_chosen(make_page: MakePage) -> None:
     page = make_page(model=None)
     page.train()
     assert page.wait(PATIENCE_S)
@@ -270,7 +272,7 @@ def test_a_second_train_does_not_disturb_the_first(make_page: MakePage) -> None:
     assert len(wb.runs()) == 1
 
 
-def test_show_follows_what_was_started_elsewhere(make_page: MakePage) -> None:
+def test_show_follows_a_run_started_elsewhere(make_page: MakePage) -> None:
     page = make_page(model=None)
     run = wb.train("digits-mlp", engine="fake", epochs=1).wait(PATIENCE_S)
     page.show(run)
@@ -521,7 +523,7 @@ def test_close_ends_its_threads(make_page: MakePage) -> None:
     assert not {thread.name for thread in set(threading.enumerate()) - before}
 
 
-def test_artifacts_follow_what_is_typed_once_and_not_beside_a_job(
+def test_typed_settings_generate_artifacts_once_and_not_during_a_job(
     make_page: MakePage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = make_page(step_ms=5)

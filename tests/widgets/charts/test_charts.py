@@ -1,4 +1,4 @@
-"""What charts send: only what is new, binary and bounded, and everything when asked."""
+"""Messages of charts: only new values, binary and bounded, and all of them on request."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
     return Wire(monkeypatch)
 
 
-def test_steps_that_a_resumed_run_trains_anew_are_forgotten(wire: Wire) -> None:
+def test_steps_repeated_by_a_resumed_run_are_removed(wire: Wire) -> None:
     wire.charts.add("pytorch", points(1, 5, events=[evaluation(4, 1.0, 0.5)]))
     wire.charts.flush()
     wire.charts.add("pytorch", points(6, 2))
@@ -94,7 +94,7 @@ def test_steps_that_a_resumed_run_trains_anew_are_forgotten(wire: Wire) -> None:
     assert not wire.sent, "nothing is to be forgotten"
 
 
-def test_a_flush_sends_what_came_since_the_last_in_one_message(wire: Wire) -> None:
+def test_a_flush_sends_all_new_points_in_one_message(wire: Wire) -> None:
     wire.charts.add("pytorch", points(1, 3))
     wire.charts.add("pytorch", points(4, 2))
     wire.charts.add("ondevice", points(1, 1))
@@ -118,6 +118,9 @@ def test_nothing_new_sends_nothing(wire: Wire) -> None:
     wire.charts.add("pytorch", points(1, 0))
     wire.charts.flush()
     assert wire.sent == []
+    assert wire.charts.empty
+    wire.charts.add("pytorch", points(1, 1))
+    assert not wire.charts.empty
 
 
 def test_a_view_that_asks_gets_everything(wire: Wire) -> None:
@@ -229,7 +232,7 @@ def test_evaluations_incidents_and_best_values_go_with_the_points(wire: Wire) ->
     assert incident["text"] == "loss not finite at step 3"
 
 
-def test_engines_far_apart_are_told_so_that_the_axis_is_logarithmic(wire: Wire) -> None:
+def test_engines_far_apart_make_the_axis_logarithmic(wire: Wire) -> None:
     wire.charts.add("pytorch", points(1, 50))
     wire.charts.add("ondevice", points(1, 50, seconds=np.full(50, 0.5 / 300)))
     wire.charts.flush()
@@ -307,7 +310,7 @@ def test_a_file_shows_one_moment_and_every_step_until_then(
 
 
 @pytest.mark.fault
-def test_what_cannot_be_shown_or_saved_is_a_sentence(wire: Wire, tmp_path: Path) -> None:
+def test_invalid_charts_are_refused_in_a_sentence(wire: Wire, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"end it in \.png, \.svg or \.csv"):
         wire.charts.save(tmp_path / "charts.pdf")
     (tmp_path / "file").touch()
@@ -363,7 +366,7 @@ def test_live_charts_draw_every_engine_as_the_table_of_engines_says() -> None:
     }
 
 
-def test_runs_of_one_engine_are_told_apart_by_colour_and_dash() -> None:
+def test_runs_of_one_engine_differ_by_colour_and_dash() -> None:
     charts = Charts()
     keys = [f"run-{number}" for number in range(9)]
     charts.reset(keys, engines=dict.fromkeys(keys, "pytorch"))

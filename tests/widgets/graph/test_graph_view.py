@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "chain.onnx"
 
 
-def test_what_is_clicked_can_be_called(path: Path, tmp_path: Path) -> None:
+def test_every_click_has_a_python_call(path: Path, tmp_path: Path) -> None:
     view = GraphView(path)
     assert view.wait(60)
     assert (view.status, view.name, view.shown) == ("ready", "chain.onnx", ["forward"])
@@ -51,7 +51,7 @@ def test_what_is_clicked_can_be_called(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.fault
-def test_what_cannot_be_done_is_said(path: Path, tmp_path: Path) -> None:
+def test_impossible_requests_are_errors(path: Path, tmp_path: Path) -> None:
     view = GraphView(path)
     with pytest.raises(ConfigError, match="has no group 'blokc1'"):
         view.open_group("blokc1")
@@ -98,7 +98,7 @@ def test_a_message_that_makes_no_sense_leaves_the_graph(path: Path, content: obj
 
 
 @pytest.mark.fault
-def test_what_a_question_raises_is_refused_and_the_graph_stays(
+def test_an_error_of_a_request_leaves_the_graph_unchanged(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view = GraphView(path)
@@ -138,7 +138,7 @@ def test_a_trait_that_makes_no_sense_is_given_back(
 
 
 @pytest.mark.fault
-def test_a_damaged_manifest_is_said(tmp_path: Path) -> None:
+def test_a_damaged_manifest_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("{")
     view = GraphView(str(tmp_path))
     assert view.wait(60)

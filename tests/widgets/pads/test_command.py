@@ -1,4 +1,4 @@
-"""What comes from the browser is checked: every kind of nonsense is refused in a sentence."""
+"""Messages from the browser are checked: every malformed one is refused in a sentence."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_the_pad_shows_why_and_keeps_its_examples(content: Any, sentence: str) -
 
 @pytest.mark.fault
 @pytest.mark.parametrize("content", [None, [], {}, {"kind": 3}, {"kind": "close"}, {"kind": "_x"}])
-def test_what_is_no_command_does_nothing(content: Any) -> None:
+def test_other_messages_do_nothing(content: Any) -> None:
     pad = SoundPad()
     try:
         send(pad, content, b"1234")
@@ -136,7 +136,7 @@ def test_what_is_no_command_does_nothing(content: Any) -> None:
 
 
 @pytest.mark.fault
-def test_silence_and_trying_before_training_are_told_where_they_were_done() -> None:
+def test_silence_and_trying_before_training_are_reported_in_the_pad() -> None:
     pad = SoundPad()
     try:
         send(pad, {"kind": "add_sound", "label": "A", "rate": 8000}, bytes(4 * 8000))

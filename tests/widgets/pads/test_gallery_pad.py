@@ -128,7 +128,7 @@ def test_a_text_is_saved_and_loaded_by_path_and_by_browser(tmp_path: Path) -> No
 
 
 @pytest.mark.fault
-def test_what_is_no_text_is_neither_saved_nor_loaded(tmp_path: Path) -> None:
+def test_values_that_are_no_text_are_neither_saved_nor_loaded(tmp_path: Path) -> None:
     sketches, long = Examples("image"), Examples("text")
     sketches.add(SLASH, "slash")
     long.add("x" * 99_999)

@@ -72,7 +72,7 @@ def test_draw_train_try_and_export(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault
-def test_what_keeps_it_from_training_is_shown_and_raised() -> None:
+def test_reasons_against_training_are_shown_and_raised() -> None:
     pad = SketchPad()
     try:
         pad.add([[(0, 0), (1, 1)]], "A")
@@ -86,7 +86,7 @@ def test_what_keeps_it_from_training_is_shown_and_raised() -> None:
 
 
 @pytest.mark.fault
-def test_a_text_that_is_too_short_or_too_long_is_told() -> None:
+def test_a_text_that_is_too_short_or_too_long_is_refused() -> None:
     pad = TextPad("Hello.")
     try:
         pad.train()

@@ -99,9 +99,7 @@ def test_an_opened_run_is_shown_with_its_figure(wire: Wire, digits: Dataset) -> 
 
 
 @pytest.mark.fault
-def test_a_run_whose_folder_is_removed_while_it_is_open_says_so(
-    wire: Wire, digits: Dataset
-) -> None:
+def test_an_open_run_whose_folder_is_removed_is_reported(wire: Wire, digits: Dataset) -> None:
     folder, other = recorded(digits), recorded(digits, "ondevice")
     until(lambda: len(wire.browser.table._rows) == 2)
     wire.press("open", [folder.id])

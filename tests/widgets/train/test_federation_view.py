@@ -1,4 +1,4 @@
-"""What the page gets of a federated run, from a record that is known to the last digit."""
+"""The view of a federated run, from a record that is known to the last digit."""
 
 from __future__ import annotations
 

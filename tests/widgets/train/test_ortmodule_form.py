@@ -24,7 +24,7 @@ def test_every_option_has_a_field_with_its_words_and_default() -> None:
             make_options({field["name"]: choice})
 
 
-def test_only_what_was_changed_is_handed_over() -> None:
+def test_only_changed_options_are_passed_on() -> None:
     form = ORTModuleForm()
     assert form.value == {}
     form.value = {"threads": 2, "recompute_config": "Gelu+:1:-1, Softmax+:1:2"}
@@ -32,7 +32,7 @@ def test_only_what_was_changed_is_handed_over() -> None:
     assert options.changed == {"threads": 2, "recompute_config": ("Gelu+:1:-1", "Softmax+:1:2")}
 
 
-def test_options_of_the_page_reach_runs_and_wrong_ones_are_told(
+def test_options_of_the_page_reach_runs_and_wrong_ones_are_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("WORKBENCH_FAKE", "{}")

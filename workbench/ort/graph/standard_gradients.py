@@ -24,9 +24,9 @@ _MICROSOFT = "com.microsoft"
 def write_standard_gradients(model: onnx.ModelProto, but: Collection[str] = ()) -> dict[str, str]:
     """Replace the slow gradients of `model` by standard operators, in place.
 
-    They are all GatherGrad, GeluGrad, LogSoftmaxGrad and ReluGrad, and X^1, from the gradient of a
-    square. The results are the same for finite gradients, up to rounding. A node is not changed
-    if too little is known of its types and shapes.
+    They are all FastGeluGrad, GatherGrad, GeluGrad, LogSoftmaxGrad and ReluGrad, and X^1, from the
+    gradient of a square. The results are the same for finite gradients, up to rounding. A node is
+    not changed if too little is known of its types and shapes.
 
     Args:
         model: both passes. Its domain "" has opset 16 or later. A value whose type it does not
@@ -118,6 +118,30 @@ def _gelu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeP
     return steps.made
 
 
+def _fast_gelu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeProto] | None:
+    """dx = dy (s + x s (1 - s) z'), s = 1/(1 + exp(-z)), z = 2 √(2/π) (x + 0.044715 x³).
+
+    Beyond 20 on either side the slope is 1 or 0 in float32.
+    """
+    gradient, x, *bias = node.input
+    if any(bias) or not editor.may_be_float(x):
+        return None
+    steps, factor = _GradientNodes(node), 2 * math.sqrt(2 / math.pi)
+    x = steps.add("Clip", x, editor.real(-20.0), editor.real(20.0))
+    square = steps.add("Mul", x, x)
+
+    def along(cubic: float) -> str:
+        scaled = steps.add("Mul", square, editor.real(cubic * factor))
+        return steps.add("Add", scaled, editor.real(factor))
+
+    share = steps.add("Sigmoid", steps.add("Mul", x, along(0.044715)))
+    rest = steps.add("Sub", editor.real(1.0), share)
+    inner = steps.add("Mul", steps.add("Mul", x, along(3 * 0.044715)), rest)
+    slope = steps.add("Add", share, steps.add("Mul", share, inner))
+    steps.add("Mul", gradient, slope, last=True)
+    return steps.made
+
+
 def _relu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeProto]:
     """dx = dy where y is positive, else 0: by a product, without a branch for each element."""
     gradient, result = node.input
@@ -162,6 +186,7 @@ def _exponent(editor: GraphEditor, name: str) -> np.ndarray[Any, Any] | None:
 _Write = Callable[[GraphEditor, "onnx.NodeProto"], "list[onnx.NodeProto] | None"]
 
 _WRITERS: Mapping[tuple[str, str], tuple[str, _Write]] = {
+    (_MICROSOFT, "FastGeluGrad"): ("gelu", _fast_gelu_gradient),
     (_MICROSOFT, "GatherGrad"): ("embedding", _gather_gradient),
     (_MICROSOFT, "GeluGrad"): ("gelu", _gelu_gradient),
     (_MICROSOFT, "LogSoftmaxGrad_13"): ("softmax", _log_softmax_gradient),

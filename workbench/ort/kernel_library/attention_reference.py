@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.ort.ondevice.dropped_check import dropped_factors
+from workbench.ort.kernel_library.dropped_reference import dropped_factors
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -108,7 +108,7 @@ def cases() -> Iterator[Case]:
 def _activations(x: Array, dy: Array, few: Array, of_few: Array, bias: Array) -> Iterator[Case]:
     """Functions of each element: alone, of a sum with a bias, and times another tensor."""
     wide, upstream = x.astype(np.float64), dy.astype(np.float64)
-    for kernel, function in (("Gelu", _gelu), ("Silu", _silu)):
+    for kernel, function in (("Gelu", _gelu), ("TanhGelu", _tanh_gelu), ("Silu", _silu)):
         result, slope = function(few)
         yield Case(kernel, {}, [few], _float(result))
         yield Case(f"{kernel}Gradient", {}, [of_few, few], _float(of_few * slope))
@@ -129,6 +129,15 @@ def _gelu(value: Array) -> tuple[Array, Array]:
     distribution = np.vectorize(lambda each: math.erfc(-each / math.sqrt(2)) / 2)(value)
     density = np.exp(-(value**2) / 2) / math.sqrt(2 * math.pi)
     return value * distribution, distribution + value * density
+
+
+def _tanh_gelu(value: Array) -> tuple[Array, Array]:
+    """Its values and its derivatives."""
+    value = value.astype(np.float64)
+    factor, cubic = math.sqrt(2 / math.pi), 0.044715
+    share = np.tanh(factor * (value + cubic * value**3))
+    inner = factor * (1 + 3 * cubic * value**2)
+    return value * (1 + share) / 2, (1 + share + value * (1 - share**2) * inner) / 2
 
 
 def _silu(value: Array) -> tuple[Array, Array]:

@@ -26,9 +26,7 @@ _OF_ORTMODULE: Mapping[str, frozenset[str]] = MappingProxyType(
         "convolution": frozenset({"FusedConv", "aten::convolution", "aten::convolution_backward"}),
         "max_pool": frozenset({"workbench_kernels::max_pool_backward"}),
         "relu": frozenset({"aten::threshold_backward"}),
-        "gelu": frozenset(
-            {"FastGelu", "FastGeluGrad", "Tanh", "aten::gelu", "aten::gelu_backward"}
-        ),
+        "gelu": frozenset({"Tanh", "aten::gelu", "aten::gelu_backward"}),
         "softmax": frozenset({"aten::_softmax_backward_data"}),
         "layer_norm": frozenset({"aten::native_layer_norm", "aten::native_layer_norm_backward"}),
         "addition": frozenset({"Add", "Sum", "aten::add"}),
@@ -48,6 +46,8 @@ _ON_DEVICE: Mapping[str, frozenset[str]] = MappingProxyType(
         "relu": frozenset({"ReluGrad", "ReluGradient", "Greater"}),
         "gelu": frozenset(
             {"Gelu", "BiasGelu", "GeluGrad", "GeluGradient", "BiasGeluGradient", "Erf"}
+            | {"FastGelu", "FastGeluGrad", "TanhGelu", "TanhGeluGradient"}
+            | {"BiasTanhGelu", "BiasTanhGeluGradient"}
         ),
         "silu": frozenset(
             {"QuickGelu", "QuickGeluGrad", "Silu", "SiluGradient", "BiasSilu"}

@@ -74,7 +74,7 @@ def test_a_gate_is_one_kernel_each_way(swapped: bool) -> None:
 
 
 @pytest.mark.parametrize("given", [{"of_data": False}, {"read_again": True}], ids=str)
-def test_what_is_no_gate_is_a_silu(given: dict[str, bool]) -> None:
+def test_silu_without_a_gate(given: dict[str, bool]) -> None:
     model = gate(**given)
     write_device_kernels(model)
     assert device_kernel_counts(model) == {"Silu": 1, "SiluGradient": 1}
@@ -85,11 +85,18 @@ def test_another_sigmoid_stays() -> None:
     assert write_device_kernels(model) == {}
 
 
-def test_a_bias_belongs_to_its_silu() -> None:
+@pytest.mark.parametrize(
+    ("operator", "attributes", "kernel"),
+    [("QuickGelu", {"alpha": 1.0}, "Silu"), ("FastGelu", {}, "TanhGelu"), ("Gelu", {}, "Gelu")],
+)
+def test_a_bias_belongs_to_what_it_precedes(
+    operator: str, attributes: dict[str, float], kernel: str
+) -> None:
+    back = f"{operator}Grad"
     nodes = [
         helper.make_node("Add", ["x", "b"], ["s"]),
-        helper.make_node("QuickGelu", ["s"], ["y"], domain=MICROSOFT, alpha=1.0),
-        helper.make_node("QuickGeluGrad", ["dy", "s"], ["dx"], domain=MICROSOFT, alpha=1.0),
+        helper.make_node(operator, ["s"], ["y"], domain=MICROSOFT, **attributes),
+        helper.make_node(back, ["dy", "s"], ["dx"], domain=MICROSOFT, **attributes),
         helper.make_node("ReduceSum", ["dx", "axes"], ["db"], keepdims=0),
     ]
     shapes = {"x": ["batch", 4], "b": [4], "dy": ["batch", 4]}
@@ -104,5 +111,17 @@ def test_a_bias_belongs_to_its_silu() -> None:
     model = helper.make_model(graph, opset_imports=domains)
     write_device_kernels(model)
     forward, backward = model.graph.node
-    assert (forward.op_type, list(forward.input)) == ("BiasSilu", ["x", "b"])
-    assert (backward.op_type, list(backward.output)) == ("BiasSiluGradient", ["dx", "db"])
+    assert (forward.op_type, list(forward.input)) == (f"Bias{kernel}", ["x", "b"])
+    assert (backward.op_type, list(backward.output)) == (f"Bias{kernel}Gradient", ["dx", "db"])
+
+
+def test_a_bias_that_is_an_input_of_the_activation_leaves_it_as_it_is() -> None:
+    shapes = {"x": ["batch", 4], "b": [4]}
+    graph = helper.make_graph(
+        [helper.make_node("FastGelu", ["x", "b"], ["y"], domain=MICROSOFT)],
+        "bias",
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in shapes.items()],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+    )
+    domains = [helper.make_opsetid("", 20), helper.make_opsetid(MICROSOFT, 1)]
+    assert write_device_kernels(helper.make_model(graph, opset_imports=domains)) == {}

@@ -172,7 +172,7 @@ def test_attention_becomes_two_kernels(
 
 
 @pytest.mark.parametrize("keep", [False, True])
-def test_what_is_dropped_is_drawn_by_the_kernels(keep: bool) -> None:
+def test_dropout_is_drawn_by_the_kernels(keep: bool) -> None:
     """Of a seed that one Dropout of 64 numbers draws in each run."""
     model = attention(dropout="rate", keep=keep)
     write_device_kernels(model)
@@ -203,7 +203,7 @@ def test_what_is_dropped_is_drawn_by_the_kernels(keep: bool) -> None:
     ],
     ids=str,
 )
-def test_what_the_kernels_do_not_compute_stays(changes: dict[str, Any]) -> None:
+def test_nodes_that_the_kernels_do_not_support_stay(changes: dict[str, Any]) -> None:
     model = attention(**changes)
     write_device_kernels(model)
     assert not {"Attention", "AttentionGradient"} & device_kernel_counts(model).keys()

@@ -86,7 +86,7 @@ def test_cross_entropy_becomes_two_kernels(
     ],
     ids=str,
 )
-def test_what_the_kernels_do_not_compute_stays(changes: dict[str, Any]) -> None:
+def test_nodes_that_the_kernels_do_not_support_stay(changes: dict[str, Any]) -> None:
     model = loss_of(**changes)
     write_device_kernels(model)
     assert device_kernel_counts(model) == {}

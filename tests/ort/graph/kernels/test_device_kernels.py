@@ -87,9 +87,7 @@ def gathered(axis: int) -> onnx.ModelProto:
         (gathered(1), None),
     ],
 )
-def test_only_what_a_kernel_computes_becomes_one(
-    model: onnx.ModelProto, kernel: str | None
-) -> None:
+def test_only_supported_nodes_become_kernels(model: onnx.ModelProto, kernel: str | None) -> None:
     before = model.SerializeToString()
     replaced = write_device_kernels(model)
     assert device_kernel_counts(model) == ({} if kernel is None else {kernel: 1})

@@ -90,7 +90,7 @@ def test_one_class_of_each_row_takes_two_kernels(changes: dict[str, Any]) -> Non
     ],
     ids=str,
 )
-def test_what_the_kernels_do_not_compute_stays(changes: dict[str, Any]) -> None:
+def test_nodes_that_the_kernels_do_not_support_stay(changes: dict[str, Any]) -> None:
     model = loss_of(**changes)
     write_device_kernels(model)
     assert "LogProbability" not in device_kernel_counts(model)

@@ -134,7 +134,7 @@ def test_it_becomes_one_kernel_each_way(given: dict[str, Any]) -> None:
     ],
     ids=str,
 )
-def test_what_is_another_stays(given: dict[str, Any]) -> None:
+def test_other_normalizations_stay(given: dict[str, Any]) -> None:
     model = normalization(**given)
     write_device_kernels(model)
     assert not {"RMSNormalization", "RMSNormalizationGradient"} & set(device_kernel_counts(model))

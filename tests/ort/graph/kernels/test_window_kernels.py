@@ -65,7 +65,7 @@ def test_only_small_convolutions_become_kernels(model: onnx.ModelProto, kernel: 
         assert model.graph.node[0].name in ("conv", "back")
 
 
-def test_a_kernel_is_told_the_window_of_its_convolution() -> None:
+def test_a_kernel_has_the_window_attributes_of_its_convolution() -> None:
     model = convolution(strides=[2, 1], pads=[0, 1, 2, 3], dilations=[1, 2])
     write_device_kernels(model)
     (node,) = model.graph.node

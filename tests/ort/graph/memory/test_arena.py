@@ -7,7 +7,7 @@ from workbench.ort.graph.memory.arena import FIRST_REGION_BYTES, Allocation, Are
 MIB = 2**20
 
 
-def test_what_was_covered_stays_resident_and_is_used_again() -> None:
+def test_allocated_memory_stays_resident_and_is_reused() -> None:
     arena = Arena()
     first = arena.allocate(1000)
     assert first == Allocation(0, 0)

@@ -1,4 +1,4 @@
-"""What is computed again in the backward pass: the same graph, and less that is kept."""
+"""Recomputation in the backward pass: the same results, with fewer kept bytes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_backward_pass_computes_a_gelu_again_with_the_same_bits() -> None:
     assert list(waits_for.input) == ["y_grad"], "or it would run in the forward pass"
 
 
-def test_what_its_own_gradient_depends_on_is_kept() -> None:
+def test_results_that_the_own_gradient_reads_are_kept() -> None:
     """Here the gradient of the result is computed from the result."""
     model = both_passes()
     for each in model.graph.node:

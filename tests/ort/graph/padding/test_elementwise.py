@@ -22,7 +22,7 @@ def masked_by(
     by: MaskedBy = FIRM,
     other_weights: bool = False,
 ) -> MaskedBy | None:
-    """What masks the result of a Where between weights and a constant.
+    """The masks of the result of a Where between weights and a constant.
 
     Args:
         order: of its inputs.

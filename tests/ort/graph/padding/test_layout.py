@@ -37,7 +37,7 @@ def test_factors_stay_in_their_order(
         ((("b",), ("t",), ("?",)), ("batch", "time", 2, 8), NAMED),
     ],
 )
-def test_what_is_not_certain_is_not_said(
+def test_uncertain_properties_are_not_assumed(
     axes: tuple[Axis, ...], shape: tuple[Size, ...], sizes: Sizes
 ) -> None:
     assert regrouped(axes, shape, sizes) is None

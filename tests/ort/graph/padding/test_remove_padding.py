@@ -175,7 +175,9 @@ def test_results_are_the_same_without_padding(tail: str, low: float) -> None:
         ("first", -10.0, "Softmax (weights) works on more than one token"),
     ],
 )
-def test_what_could_show_padding_is_left_as_it_is(tail: str, low: float, reason: str) -> None:
+def test_layers_whose_results_show_padding_are_unchanged(
+    tail: str, low: float, reason: str
+) -> None:
     model, found = rewritten(tail, low)
     assert found.products == 0
     assert found.reason.startswith(reason)

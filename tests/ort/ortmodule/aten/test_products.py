@@ -76,7 +76,7 @@ def test_gradients_are_pytorchs(name: str, answer: dict[str, list[str | float]])
     assert float(answer[name][1]) < 1e-5
 
 
-def test_what_was_measured_decides(answer: dict[str, list[str | float]]) -> None:
+def test_the_measurement_decides(answer: dict[str, list[str | float]]) -> None:
     no_linear, own = "and no linear layer or attention", "they run 0 nodes, of Dropout alone"
     assert str(answer["onnxruntime"][0]).startswith(own)
     assert str(answer["onnxruntime"][2]).startswith("they run ")

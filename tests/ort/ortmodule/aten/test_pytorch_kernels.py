@@ -155,7 +155,7 @@ def test_every_choice_is_tested(answers: Answers) -> None:
     assert tested == {*CHOICES, "Attention", "Linear"}
 
 
-def test_dropout_scales_what_stays_and_follows_the_seed(answers: Answers) -> None:
+def test_dropout_scales_kept_values_and_follows_the_seed(answers: Answers) -> None:
     answer = answers["dropout"]
     chosen = {op: counts for op, counts in answer["chosen"].items() if op.startswith("Dropout")}
     assert chosen == {"Dropout": {"PyTorch": 2}, "DropoutGrad": {"PyTorch": 2}}
@@ -207,13 +207,13 @@ def test_a_kernel_that_fails_is_an_error(operator: str, words: str, answers: Ans
     assert "frame #" not in message, "a stack of C++ frames tells people nothing"
 
 
-def test_what_is_computed_again_keeps_its_operators(answers: Answers) -> None:
+def test_recomputed_nodes_keep_their_operators(answers: Answers) -> None:
     chosen = answers["recomputation"]["chosen"]
     assert chosen["Gelu"] == {"ONNX Runtime": 1}
     assert chosen["GeluGrad"] == {"PyTorch": 1}
 
 
-def test_a_packed_projection_is_split_as_it_lies(answers: Answers) -> None:
+def test_a_packed_projection_becomes_one_split(answers: Answers) -> None:
     operators = answers["packed"]["operators"]
     assert operators["Split"] == 1
     assert "Squeeze" not in operators

@@ -35,7 +35,7 @@ def _model(op: str, attributes: dict[str, int]) -> ModelProto:
 @pytest.mark.parametrize(
     "trained", [["weight"], ["weight", "scale"], ["weight", "bias"], ["weight", "scale", "bias"]]
 )
-def test_what_is_not_trained_is_copied(
+def test_untrained_values_are_copied(
     op: str, attributes: dict[str, int], trained: list[str]
 ) -> None:
     made, _ = make_trainable(_model(op, attributes), trained)

@@ -1,4 +1,4 @@
-"""Puts our own kernels of GELU and SiLU into a training graph, with a bias or a gate beside them.
+"""Puts our own kernels of GELU, exact or its tanh form, and SiLU into a training graph.
 
 What follows or precedes an activation is one kernel with it, each way, so that its values pass
 through memory once.
@@ -30,6 +30,7 @@ class _Activation(NamedTuple):
 
 _ACTIVATIONS = (
     _Activation("Gelu", "GeluGrad", "Gelu"),
+    _Activation("FastGelu", "FastGeluGrad", "TanhGelu"),
     _Activation("QuickGelu", "QuickGeluGrad", "Silu"),
 )
 """ONNX Runtime's optimizations write x / (1 + e^-x) as QuickGelu of factor 1."""
@@ -41,15 +42,17 @@ def activation_kernel(editor: GraphEditor, node: onnx.NodeProto) -> str | None:
     """The kernel that computes what `node` does; None if none does."""
     for each in _ACTIVATIONS:
         if node.op_type == each.forward:
-            data, kernel = node.input[0], each.kernel
+            place, kernel = 0, each.kernel
         elif (node.op_type, node.domain) == (each.backward, MICROSOFT):
-            data, kernel = node.input[1], f"{each.kernel}Gradient"
+            place, kernel = 1, f"{each.kernel}Gradient"
         else:
             continue
+        # What follows is a bias, of FastGelu.
+        data, *others = node.input[place:]
         exact = attribute(node, "approximate", b"none") == b"none"
         if each.kernel == "Silu":
             exact = attribute(node, "alpha", _DEFAULT_FACTOR) == 1.0
-        return kernel if exact and editor.may_be_float(data) else None
+        return kernel if exact and not any(others) and editor.may_be_float(data) else None
     return None
 
 
@@ -68,7 +71,7 @@ def write_activation_kernels(
         model: both passes, as ONNX Runtime builds them.
         domain: of the kernels.
         inferred: types of values that the graph does not state, as of products.
-        activation: "Gelu" or "Silu".
+        activation: "Gelu", "TanhGelu" or "Silu".
 
     Returns:
         First output of each new node -> first output of the node that it replaced.

@@ -196,6 +196,7 @@ _WHOLE: Sequence[tuple[str, _Write]] = (
     ("max_pool", _by_stated_types(write_pooling_kernels)),
     ("layer_norm", write_rms_normalization_kernels),
     ("gelu", partial(write_activation_kernels, activation="Gelu")),
+    ("gelu", partial(write_activation_kernels, activation="TanhGelu")),
     ("silu", partial(write_activation_kernels, activation="Silu")),
 )
 """Families, and what replaces several nodes at once, before single ones are."""
@@ -206,6 +207,8 @@ _FOUND: Mapping[tuple[str, str], tuple[str, _Find]] = {
     ("", "Gelu"): ("gelu", _activation),
     (_MICROSOFT, "Gelu"): ("gelu", _activation),
     (_MICROSOFT, "GeluGrad"): ("gelu", _activation),
+    (_MICROSOFT, "FastGelu"): ("gelu", _activation),
+    (_MICROSOFT, "FastGeluGrad"): ("gelu", _activation),
     (_MICROSOFT, "QuickGelu"): ("silu", _activation),
     (_MICROSOFT, "QuickGeluGrad"): ("silu", _activation),
     ("", "LayerNormalization"): ("layer_norm", _layer_normalization),

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 CHEAP = frozenset(
     {
-        *("BiasGelu", "BiasSilu", "FastGelu", "GatedSilu", "Gelu", "LayerNormalization"),
-        *("RMSNormalization", "Silu"),
+        *("BiasGelu", "BiasSilu", "BiasTanhGelu", "FastGelu", "GatedSilu", "Gelu"),
+        *("LayerNormalization", "RMSNormalization", "Silu", "TanhGelu"),
     }
 )
 """Operators whose first result has the shape of their first input."""

@@ -15,7 +15,7 @@ HALVES = {TensorProto.BFLOAT16: torch.bfloat16, TensorProto.FLOAT16: torch.float
 
 
 def product(kind: int, weight: np.ndarray) -> onnx.ModelProto:
-    """What autocast exports of x @ weight + 1: Casts to half precision, and results in it."""
+    """The export of x @ weight + 1 under autocast: Casts to half precision, and results in it."""
     nodes = [
         helper.make_node("Cast", ["x"], ["narrow"], to=kind),
         helper.make_node("MatMul", ["narrow", "weight"], ["product"]),

@@ -1,4 +1,4 @@
-"""What a module returns beside its tensors."""
+"""Results of a module that are not tensors."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_gradients_of_one_bucket_stay_in_one_graph() -> None:
     assert chain().cuts(buckets=4) == []
 
 
-def test_a_cut_lies_where_the_fewest_values_go_across() -> None:
+def test_a_cut_is_placed_where_the_fewest_values_cross() -> None:
     """Not within a block, where what goes around it crosses too, though a bucket is full there."""
     nodes = Nodes()
     nodes.layer("b", nodes.layer("a", "x"))
@@ -118,7 +118,7 @@ def trained(options: dict[str, Any]) -> tuple[int, list[torch.Tensor]]:
 
 
 @pytest.mark.usefixtures("in_small_buckets")
-def test_what_cannot_be_trained_in_pieces_is_one_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modules_that_cannot_be_cut_are_one_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     pieces, gradients = trained({})
     assert pieces == 3
 

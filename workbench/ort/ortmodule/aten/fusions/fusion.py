@@ -11,7 +11,6 @@ from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
 from workbench.ort.ortmodule.aten.fusions import attention, linear
-from workbench.ort.ortmodule.aten.fusions.decomposed_gelu import fuse_decomposed_gelu
 from workbench.ort.ortmodule.aten.fusions.fusion_graph import FusionGraph
 from workbench.ort.ortmodule.aten.fusions.packed_projection import fuse_heads, fuse_unpacking
 from workbench.ort.ortmodule.aten.libraries import Libraries
@@ -27,7 +26,6 @@ _FUSIONS: Sequence[tuple[str, Fuse, str, str]] = (
     ("Squeeze", fuse_unpacking, "attention", ""),
     ("Reshape", fuse_heads, "attention", ""),
     ("Softmax", attention.fuse_attention, "attention", "Attention"),
-    ("Tanh", fuse_decomposed_gelu, "gelu", ""),
     ("MatMul", linear.fuse_linear, "linear", "Linear"),
     ("Gemm", linear.fuse_linear, "linear", "Linear"),
 )

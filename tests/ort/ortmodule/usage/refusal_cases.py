@@ -1,4 +1,4 @@
-"""What an ORTModule refuses, each with the words that its error must hold.
+"""Cases that an ORTModule refuses, each with the words that its error must contain.
 
 A case is given an ORTModule and does what must be refused.
 """
@@ -13,8 +13,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from tests.ort.ortmodule.autograd_function_cases import rounded
-from tests.ort.ortmodule.usage_offloading import (
+from tests.ort.ortmodule.autograd_functions.autograd_function_cases import rounded
+from tests.ort.ortmodule.usage.usage_offloading import (
     changed_offloaded_result,
     moved_parameter,
     released_parameter,

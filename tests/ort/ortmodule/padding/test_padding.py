@@ -27,7 +27,7 @@ PRODUCTS = {
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    return probed("tests.ort.ortmodule.padding_probe", tmp_path_factory.mktemp("padding"))
+    return probed("tests.ort.ortmodule.padding.padding_probe", tmp_path_factory.mktemp("padding"))
 
 
 @pytest.mark.parametrize("name", PRODUCTS)

@@ -156,7 +156,7 @@ PADDING: dict[str, Callable[[], Any]] = {
         partial(Encoder, "tokens"), _of_counted, _with_tokens(1)[:3], embedding_sparsity="zeros"
     ),
 }
-"""What came of steps on padded batches, by what the model is."""
+"""Results of steps on padded batches, by the kind of model."""
 
 MORE_PADDING: dict[str, Callable[[], Any]] = {
     "padding_shapes": lambda: trained(Encoder, _of_tokens, _with_tokens(1)),

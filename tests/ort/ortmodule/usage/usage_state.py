@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tests.ort.ortmodule.usage import network, step
+from tests.ort.ortmodule.usage.usage import network, step
 
 
 def checkpoints(module: nn.Module) -> Any:

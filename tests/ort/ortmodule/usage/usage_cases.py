@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.ort.ortmodule.refusal_cases import synchronized
-from tests.ort.ortmodule.usage import UseCase, network
-from tests.ort.ortmodule.usage_autograd import (
+from tests.ort.ortmodule.usage.refusal_cases import synchronized
+from tests.ort.ortmodule.usage.usage import UseCase, network
+from tests.ort.ortmodule.usage.usage_autograd import (
     OfOwnKind,
     WithLoss,
     autocast,
@@ -19,7 +19,7 @@ from tests.ort.ortmodule.usage_autograd import (
     switches,
     wrapped_twice,
 )
-from tests.ort.ortmodule.usage_hooks import (
+from tests.ort.ortmodule.usage.usage_hooks import (
     hooks,
     normalized,
     pruned,
@@ -27,8 +27,8 @@ from tests.ort.ortmodule.usage_hooks import (
     submodule_hooks,
     weight_norm,
 )
-from tests.ort.ortmodule.usage_offloading import moved_parameters, saved_elsewhere
-from tests.ort.ortmodule.usage_results import (
+from tests.ort.ortmodule.usage.usage_offloading import moved_parameters, saved_elsewhere
+from tests.ort.ortmodule.usage.usage_results import (
     Constants,
     Results,
     Silent,
@@ -38,7 +38,7 @@ from tests.ort.ortmodule.usage_results import (
     which_require_gradients,
     without_gradient,
 )
-from tests.ort.ortmodule.usage_scripts import (
+from tests.ort.ortmodule.usage.usage_scripts import (
     ChangesArgument,
     Narrow,
     Training,
@@ -58,7 +58,7 @@ from tests.ort.ortmodule.usage_scripts import (
     signature,
     without_tensors,
 )
-from tests.ort.ortmodule.usage_sizes import (
+from tests.ort.ortmodule.usage.usage_sizes import (
     Embedded,
     FixedBatch,
     FixedLength,
@@ -72,7 +72,7 @@ from tests.ort.ortmodule.usage_sizes import (
     one_element,
     without_batch,
 )
-from tests.ort.ortmodule.usage_state import (
+from tests.ort.ortmodule.usage.usage_state import (
     Normalized,
     Rated,
     Scaled,

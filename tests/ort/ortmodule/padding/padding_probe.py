@@ -1,6 +1,6 @@
 """Trains transformers' models on padded batches and writes down what came of it.
 
-python -m tests.ort.ortmodule.padding_probe RESULT_JSON
+python -m tests.ort.ortmodule.padding.padding_probe RESULT_JSON
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import transformers
 from torch import Tensor, nn
 
 from tests.answers import write_answers
-from tests.ort.ortmodule.padding_cases import (
+from tests.ort.ortmodule.padding.padding_cases import (
     MORE_PADDING,
     WIDTH,
     WORDS,

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tests.ort.ortmodule.usage import step
+from tests.ort.ortmodule.usage.usage import step
 
 
 @contextmanager

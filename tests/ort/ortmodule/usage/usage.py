@@ -23,7 +23,7 @@ class UseCase(NamedTuple):
     """How many graphs an ORTModule has in the end; 0 where PyTorch runs every call."""
     tolerance: float = 1e-5
     warns: str = ""
-    """What is said of the calls that run in PyTorch; empty: nothing is."""
+    """The expected fallback reason of calls that run in PyTorch; empty: there is none."""
     sweep: bool = False
     """Whether it is left to the long runs: its way is gone by others, too."""
 

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils import _pytree as pytree
 
-from tests.ort.ortmodule.usage import gradients, step
+from tests.ort.ortmodule.usage.usage import gradients, step
 
 
 class Color(enum.Enum):
@@ -227,7 +227,7 @@ def own_calls(module: Any) -> Any:
 
 
 def kept_forward(module: Any) -> Any:
-    """What a method keeps of the module runs after it; what it sets stays set."""
+    """A method that was taken from the module runs after it; attributes that it sets stay set."""
     x = torch.randn(3, 4)
     found = module.later()(x)
     module.switch()

@@ -1,7 +1,7 @@
 """Trains each case of the table on several ranks, plainly and under ORTModule; writes what came of
 it.
 
-    python -m tests.ort.ortmodule.parallel_probe RESULT_JSON RANKS [NAME ...]
+    python -m tests.ort.ortmodule.parallel.parallel_probe RESULT_JSON RANKS [NAME ...]
 
 starts itself once more under torchrun's elastic agent.
 """
@@ -25,7 +25,7 @@ from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.distributed.run import main as torchrun
 from torch.distributed.tensor import DTensor
 
-from tests.ort.ortmodule.parallel_cases import CASES, Rows, every_step, in_pieces
+from tests.ort.ortmodule.parallel.parallel_cases import CASES, Rows, every_step, in_pieces
 from workbench import ORTModule
 from workbench.ort.ortmodule.session.session import GradientSession
 
@@ -132,8 +132,7 @@ def compare(name: str) -> dict[str, Any]:
 
 
 def events() -> list[str]:
-    """What ends in a backward pass, in order: a run of ONNX Runtime, or the filling of a bucket,
-    which then leaves."""
+    """Events of a backward pass, in order: runs of ONNX Runtime, and buckets that are full."""
     seen: list[str] = []
     run = GradientSession.backward
 
@@ -174,5 +173,5 @@ if __name__ == "__main__":
     if "RANK" in os.environ:
         on_each_rank(Path(sys.argv[1]), sys.argv[3:])
     else:
-        module = ["--module", "tests.ort.ortmodule.parallel_probe", *sys.argv[1:]]
+        module = ["--module", "tests.ort.ortmodule.parallel.parallel_probe", *sys.argv[1:]]
         torchrun(["--standalone", f"--nproc-per-node={sys.argv[2]}", *module])

@@ -2,7 +2,7 @@
 
 Runs in a process of its own:
 
-    python -m tests.ort.ortmodule.autograd_function_probe RESULT_JSON
+    python -m tests.ort.ortmodule.autograd_functions.autograd_function_probe RESULT_JSON
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from torch import Tensor, nn
 from torch.autograd import Function
 
 from tests.answers import write_answers
-from tests.ort.ortmodule import autograd_function_cases as cases
-from tests.ort.ortmodule.autograd_function_cases import FUNCTION_CASES, USUAL
+from tests.ort.ortmodule.autograd_functions import autograd_function_cases as cases
+from tests.ort.ortmodule.autograd_functions.autograd_function_cases import FUNCTION_CASES, USUAL
 from tests.ort.ortmodule.cases import Call, Case
 from tests.ort.ortmodule.probe import (
     BATCH,

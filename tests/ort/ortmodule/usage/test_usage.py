@@ -10,11 +10,11 @@ from __future__ import annotations
 import pytest
 
 from tests.answers import Answers, probed
-from tests.ort.ortmodule.refusal_cases import CASES as REFUSED
-from tests.ort.ortmodule.usage_cases import CASES
+from tests.ort.ortmodule.usage.refusal_cases import CASES as REFUSED
+from tests.ort.ortmodule.usage.usage_cases import CASES
 from tests.representative import representative
 
-PROBE = "tests.ort.ortmodule.usage_probe"
+PROBE = "tests.ort.ortmodule.usage.usage_probe"
 
 WARNED = {
     "submodule-hooks": "the hook that is registered on '0' would not run",
@@ -34,19 +34,19 @@ SWEPT = [name for name, case in CASES.items() if case.sweep]
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    """What came of the usual cases and of the refusals."""
+    """The answers of the usual cases and of the refusals."""
     refused = [f"refused:{name}" for name in REFUSED]
     return probed(PROBE, tmp_path_factory.mktemp("usage"), *USUAL, *refused)
 
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    """What came of the rest."""
+    """The answers of the other cases."""
     return probed(PROBE, tmp_path_factory.mktemp("usage"), *SWEPT)
 
 
 @pytest.mark.parametrize("name", USUAL)
-def test_a_use_of_ortmodule_gives_what_the_plain_module_gives(name: str, answers: Answers) -> None:
+def test_a_use_of_ortmodule_equals_the_plain_module(name: str, answers: Answers) -> None:
     check(name, answers)
 
 
@@ -80,7 +80,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", list(REFUSED))
-def test_what_cannot_be_is_refused_and_changes_nothing(name: str, answers: Answers) -> None:
+def test_unsupported_uses_are_refused_and_change_nothing(name: str, answers: Answers) -> None:
     answer = answers[f"refused:{name}"]
     assert "error" not in answer, answer["error"]
     missing = [word for word in REFUSED[name].words if word not in answer["message"]]

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tests.ort.ortmodule.usage import gradients, step
+from tests.ort.ortmodule.usage.usage import gradients, step
 
 
 @dataclasses.dataclass

@@ -9,11 +9,11 @@ import torch
 from torch import nn
 from torch.autograd.graph import save_on_cpu, saved_tensors_hooks
 
-from tests.ort.ortmodule.usage import gradients
+from tests.ort.ortmodule.usage.usage import gradients
 
 
 def offloading() -> AbstractContextManager[None]:
-    """What is saved for the backward pass is kept elsewhere, as on a disk."""
+    """Tensors saved for the backward pass are stored elsewhere, as on a disk."""
     return saved_tensors_hooks(lambda tensor: tensor.detach().numpy().copy(), torch.from_numpy)
 
 

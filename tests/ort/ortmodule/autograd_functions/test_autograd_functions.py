@@ -10,13 +10,14 @@ from math import isfinite
 import pytest
 
 from tests.answers import Answers, probed
-from tests.ort.ortmodule.autograd_function_cases import USUAL
+from tests.ort.ortmodule.autograd_functions.autograd_function_cases import USUAL
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     return probed(
-        "tests.ort.ortmodule.autograd_function_probe", tmp_path_factory.mktemp("functions")
+        "tests.ort.ortmodule.autograd_functions.autograd_function_probe",
+        tmp_path_factory.mktemp("functions"),
     )
 
 
@@ -75,7 +76,7 @@ def test_gradient_to_an_argument_that_a_function_takes(answers: Answers) -> None
 
 
 def test_dropout_on_both_sides(answers: Answers) -> None:
-    """What passed is exact; the shares of 3,200 draws lie within 0.05."""
+    """Kept values are exact; the shares of 3,200 draws lie within 0.05."""
     answer = answers["dropout"]
     assert abs(answer["kept"] - 0.75) < 0.05
     assert abs(answer["both"] - 0.375) < 0.05
@@ -93,7 +94,7 @@ def test_a_profile_has_the_nodes_of_every_piece(answers: Answers) -> None:
     ]
 
 
-def test_a_result_that_comes_to_have_a_gradient_is_told(answers: Answers) -> None:
+def test_a_result_that_newly_requires_a_gradient_is_reported(answers: Answers) -> None:
     message = answers["changing"]["message"]
     assert message.startswith("EngineError: A custom autograd function returned a result with a")
 
@@ -108,7 +109,9 @@ def test_a_result_that_comes_to_have_a_gradient_is_told(answers: Answers) -> Non
         ("checkpoint", ["use_reentrant=False"]),
     ],
 )
-def test_what_cannot_be_traced_is_refused(kind: str, parts: list[str], answers: Answers) -> None:
+def test_functions_that_cannot_be_traced_are_refused(
+    kind: str, parts: list[str], answers: Answers
+) -> None:
     message = answers["refusals"][kind]
     assert message.startswith("UntrainableError: ")
     for part in parts:

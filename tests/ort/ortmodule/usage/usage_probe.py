@@ -2,7 +2,7 @@
 
 Runs in a process of its own, for native code that dies must fail a test and not end the suite:
 
-    python -m tests.ort.ortmodule.usage_probe RESULT_JSON [NAME ...]
+    python -m tests.ort.ortmodule.usage.usage_probe RESULT_JSON [NAME ...]
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from torch import Tensor, nn
 
 from tests.answers import write_answers
 from tests.ort.ortmodule.effect_cases import CASES as EFFECTS
-from tests.ort.ortmodule.refusal_cases import CASES as REFUSED
-from tests.ort.ortmodule.refusal_cases import Refusal
-from tests.ort.ortmodule.usage_cases import CASES, UseCase
+from tests.ort.ortmodule.usage.refusal_cases import CASES as REFUSED
+from tests.ort.ortmodule.usage.refusal_cases import Refusal
+from tests.ort.ortmodule.usage.usage_cases import CASES, UseCase
 from workbench import ORTModule
 
 Answer = dict[str, Any]
@@ -108,7 +108,7 @@ def difference(one: Any, other: Any, where: str) -> tuple[float, str, list[str]]
 
 
 def tried(run: Callable[[], Answer]) -> Answer:
-    """What `run` returns, or its error: one case that fails is one test that fails."""
+    """The result of `run`, or its error: one case that fails is one test that fails."""
     try:
         return run()
     except Exception:

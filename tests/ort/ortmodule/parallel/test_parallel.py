@@ -15,8 +15,8 @@ from torch import nn
 from torch.nn.parallel import DataParallel
 
 from tests.answers import Answers, probed
-from tests.ort.ortmodule.parallel_cases import CASES
-from tests.ort.ortmodule.parallel_probe import EVENTS
+from tests.ort.ortmodule.parallel.parallel_cases import CASES
+from tests.ort.ortmodule.parallel.parallel_probe import EVENTS
 from tests.representative import representative
 from workbench import ORTModule
 from workbench.errors import EngineError, UntrainableError
@@ -48,7 +48,7 @@ def on_four_ranks(tmp_path_factory: pytest.TempPathFactory) -> Answers:
 
 def trained(factory: pytest.TempPathFactory, ranks: int, names: list[str]) -> Answers:
     folder = factory.mktemp("parallel")
-    return probed("tests.ort.ortmodule.parallel_probe", folder, str(ranks), *names)
+    return probed("tests.ort.ortmodule.parallel.parallel_probe", folder, str(ranks), *names)
 
 
 @pytest.mark.parametrize("name", USUAL)
