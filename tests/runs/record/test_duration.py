@@ -18,7 +18,7 @@ from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run, runs, train
 from workbench.runs import run as run_module
 from workbench.runs.continuation.resuming import resume_run
-from workbench.runs.record.duration import total_duration_s
+from workbench.runs.record.labelled_run import total_duration_s
 
 ENDED = {"status": "completed", "ended": LAUNCHED + 134}
 
