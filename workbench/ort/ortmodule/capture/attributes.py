@@ -21,8 +21,8 @@ from workbench.export.effects.user_functions import (
     user_classes,
 )
 
-_BOOKKEEPING = frozenset(vars(nn.Module())) - {"_modules"}
-"""Attributes of every module; the registry of its submodules may be replaced."""
+BOOKKEEPING = frozenset(vars(nn.Module())) - {"_modules"}
+"""Attributes that every module has; the registry of its submodules may be replaced."""
 
 _ABSENT = object()
 _MOST = 10_000
@@ -71,7 +71,7 @@ class Attributes:
                 (
                     name
                     for name in own
-                    if name not in _BOOKKEEPING
+                    if name not in BOOKKEEPING
                     and name not in derived
                     and (not chosen or name in called.names or name == "_modules")
                 ),
