@@ -71,8 +71,8 @@ def results(run: Run) -> tuple[list[float], dict[str, np.ndarray]]:
 
 
 def test_a_hit_trains_as_the_export_did(digits: Dataset) -> None:
-    """Random numbers and running statistics included; also of a run that is resumed, and where
-    another learning rate is chosen, on which no graph depends."""
+    """Random numbers and running statistics included; also of a run that is resumed, and with
+    another learning rate and batch size, on which no graph depends."""
     model = normalized_and_dropped()
     first, second = trained(model, digits), trained(model, digits)
     assert [from_cache(first), from_cache(second)] == [False, True]
@@ -80,7 +80,7 @@ def test_a_hit_trains_as_the_export_did(digits: Dataset) -> None:
     assert losses == again
     for name, value in weights.items():
         np.testing.assert_array_equal(value, same[name])
-    assert from_cache(trained(model, digits, learning_rate=0.1, steps=3))
+    assert from_cache(trained(model, digits, learning_rate=0.1, batch_size=16, steps=3))
     resumed = wb.resume(second, steps=15)
     resumed.wait()
     assert resumed.status == "completed", resumed.error

@@ -73,12 +73,11 @@ class ORTModuleEngine(TorchEngine):
         self._seeds = StepSeeds(setup.config.seed)
         if setup.checkpoint is not None:
             self._seeds.batches = read_json(setup.checkpoint / STATE)["batches"]
-        self._exports = None if self._process is None else CachedExports(self._process)
         self.wrapped = ORTModule(
             self.module,
             options=setup.config.ortmodule,
             disable_randomness=setup.disable_randomness,
-            exports=self._exports,
+            exports=None if self._process is None else CachedExports(self._process),
         )
         self.replica = self.wrapped
 
@@ -91,11 +90,9 @@ class ORTModuleEngine(TorchEngine):
         inputs = [as_tensor(_rows(array, size)) for array in self.model.example_inputs()]
         with nullcontext() if self._ranks is None else self._ranks.forward_pass():
             self.wrapped.build_for(*inputs)
-        if self._exports is not None:
-            self._exports.initial_values = False
-            for built in self.wrapped.built_graphs:
-                if built.origin.cache_s is not None:
-                    setup.report(f"export: from the cache, {built.origin.cache_s:.2f} s")
+        for built in self.wrapped.built_graphs:
+            if built.origin.cache_s is not None:
+                setup.report(f"export: from the cache, {built.origin.cache_s:.2f} s")
         # A small graph gets one thread where that was measured to be faster; the record says so.
         used = " and ".join(map(str, sorted(set(self.wrapped.session_threads))))
         if used:

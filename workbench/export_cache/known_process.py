@@ -17,5 +17,3 @@ class KnownProcess(NamedTuple):
     """Digest of the saved model, the settings, the environment and the versions."""
     code: Callable[[], CodeUsed | str]
     """The user's code that ran so far, or a sentence that says why it is unknown."""
-    initial_values: bool
-    """Whether parameters and buffers get the values of the saved model, and not a checkpoint's."""

@@ -9,6 +9,7 @@ from workbench.errors import UntrainableError
 from workbench.export.export import LAYER
 from workbench.export.exported_graph import LINE
 from workbench.onnx_io.graph_metadata import BACKWARD, FUNCTION
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.trainable.custom_gradient import BackwardGraph, NodeGradient
 from workbench.trainable.function_gradient import NOTE as FUNCTION_NOTE
 from workbench.trainable.function_gradient import function_gradients
@@ -61,6 +62,9 @@ def make_trainable(
         return onnx_model, Report()
     updates = _append_state(edit)
     made = _write(model)
+    if updates:
+        added = output_specs(made)[len(onnx_model.graph.output) :]
+        check_rewrite(made, "updated buffers as outputs", (*output_specs(onnx_model), *added))
     # Written first: new nodes get the names of their values then.
     gradients = node_gradients(model.graph, path)
     return made, Report(rewritten, updates, gradients, history.replacements())

@@ -66,7 +66,7 @@ def known_process(setup: EngineSetup) -> KnownProcess | None:
         return None
     folders = setup.model_path.parent, setup.artifacts_path.parent
     code = CodeRecorder(folders).code_used if uses_code else CodeUsed
-    return KnownProcess(cache, base, code, initial_values=setup.checkpoint is None)
+    return KnownProcess(cache, base, code)
 
 
 def _settings(config: TrainingConfig, *, uses_code: bool) -> dict[str, Any]:

@@ -39,8 +39,6 @@ class CachedExports:
     def __init__(self, process: KnownProcess) -> None:
         self._process = process
         self._cache = process.cache
-        self.initial_values = process.initial_values
-        """Whether parameters and buffers have these values still, which a trace may contain."""
 
     def exported(self, call: CallToExport) -> ObtainedGraph:
         """The graph of `call`, from the cache or exported now and stored there.
@@ -61,7 +59,7 @@ class CachedExports:
             if found is not None:
                 return ObtainedGraph(found, None, time.perf_counter() - started)
             made = export(call)
-            if _is_as_built(call) and self._holds(made.graph):
+            if _is_as_built(call) and _holds_for_any(made.graph):
                 self._store(key, Path(folder, "made"), made.graph, call)
             return made
 
@@ -70,16 +68,10 @@ class CachedExports:
 
         def is_complete(directory: Path) -> bool:
             found.append(read_graph(directory, input_names(len(call.tensors)), call.layout))
-            return True
+            return _holds_for_any(found[-1])
 
         folder.mkdir()
-        taken = self._cache.take(key, folder, is_complete)
-        return found[-1] if taken and self._holds(found[-1]) else None
-
-    def _holds(self, graph: ForwardGraph) -> bool:
-        """Whether `graph` is right for the present values of parameters and buffers."""
-        written = [each.value for each in graph.model.metadata_props if each.key == EXPORTER]
-        return self.initial_values or written == [torch_exporter.NAME]
+        return found[-1] if self._cache.take(key, folder, is_complete) else None
 
     def _store(self, key: str, folder: Path, graph: ForwardGraph, call: CallToExport) -> None:
         code = self._process.code()
@@ -114,6 +106,15 @@ def export(call: CallToExport) -> ObtainedGraph:
         call.autocast,
     )
     return ObtainedGraph(graph, time.perf_counter() - started)
+
+
+def _holds_for_any(graph: ForwardGraph) -> bool:
+    """Whether `graph` is right for any size of its dynamic axes and any values of the weights.
+
+    A trace may hold numbers of its example and of the weights.
+    """
+    exporter = [each.value for each in graph.model.metadata_props if each.key == EXPORTER]
+    return exporter == [torch_exporter.NAME] and not graph.ranges
 
 
 def _is_as_built(call: CallToExport) -> bool:

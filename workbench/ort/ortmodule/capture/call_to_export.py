@@ -47,7 +47,10 @@ class CallToExport(NamedTuple):
         """
         return {
             "arguments": structure_record(self.arguments),
-            "tensors": list(map(_described, self.tensors)),
+            "tensors": [
+                _described_argument(tensor, dict(axes))
+                for tensor, axes in zip(self.tensors, self.axes, strict=True)
+            ],
             "axes": self.axes,
             "read": list(self.read),
             "autocast": str(self.autocast),
@@ -80,6 +83,14 @@ def _plain(value: Any) -> str:
     if isinstance(value, tuple | list) and all(isinstance(each, _PLAIN) for each in value):
         return f"{kind} {list(value)!r}"
     return kind
+
+
+def _described_argument(tensor: torch.Tensor, axes: dict[int, str]) -> list[Any]:
+    """Without the sizes of its dynamic axes, except that one element is another call than more."""
+    kind, dtype, shape, strides, requires_grad = _described(tensor)
+    sizes = [axes[axis] if axis in axes and n > 1 else n for axis, n in enumerate(shape)]
+    layout = "contiguous" if tensor.is_contiguous() else [shape, strides]
+    return [kind, dtype, sizes, layout, requires_grad]
 
 
 def _described(tensor: torch.Tensor) -> list[Any]:
