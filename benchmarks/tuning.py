@@ -9,7 +9,7 @@ import tempfile
 
 import workbench as wb
 from benchmarks.result import Result
-from workbench.settings.kernel_variants import DEFAULT, VARIANTS
+from workbench.settings.kernel_variants import DEFAULT
 from workbench.settings.operator_kernels import libraries_of, sentence_of
 from workbench.tuning_results.record import Entry, Measured
 
@@ -66,7 +66,7 @@ def _families(entry: Entry) -> list[Result]:
 
 
 def _result(entry: Entry, one: Measured) -> Result:
-    described = VARIANTS[entry.engine][one.variant].description
+    described = entry.described(one.variant)
     [default] = [each for each in entry.measured if each.variant == DEFAULT]
     chosen = "; chosen" if one.variant == entry.chosen else ""
     others = "" if entry.other_cores is None else f"; others used {entry.other_cores:.1f} cores"

@@ -15,7 +15,8 @@ WHOLE_TABLES = bool(os.environ.get("WORKBENCH_WHOLE_TABLES"))
 def representative(
     cases: Mapping[str, Case], every: int = 3, always: Collection[str] = ()
 ) -> dict[str, Case]:
-    """Every `every`-th case of a table, and those named in `always`."""
+    """Every `every`-th case of a table, and those named in `always`, which are all in it."""
+    assert set(always) <= set(cases), set(always) - set(cases)
     return {
         name: case
         for index, (name, case) in enumerate(cases.items())

@@ -1,18 +1,18 @@
 """Hugging Face, Accelerate, Lightning and DeepSpeed train an ORTModule as the plain module.
 
-All of it runs in one process (frameworks_probe.py), and once more on two ranks (ranks_probe.py);
-the tests read what came out.
+The cases of each framework run in one process (frameworks_probe.py), and some on two ranks
+(ranks_probe.py); the tests read what came out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from tests.answers import Answers, probed
-from tests.integrations.needed_packages import needs, why_missing
+from tests.integrations.needed_packages import framework_of, needs, why_missing
 from tests.representative import representative
 from workbench.ort.ortmodule.fallback_reasons import PARTITIONED, SETS_UP
 
@@ -64,17 +64,33 @@ ON_RANKS = (
 """Cases that two ranks train."""
 
 
-@pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    folder = tmp_path_factory.mktemp("frameworks")
-    names = [name for name in (*USUAL, *OTHERS) if not why_missing(name)]
-    return probed("tests.integrations.frameworks_probe", folder, *names)
+class Trained:
+    """What came of each case. Those of a framework run together, when one of them is asked for: a
+    framework that hangs or dies fails its own tests."""
+
+    def __init__(self, probe: str, names: Sequence[str], factory: pytest.TempPathFactory) -> None:
+        self._probe = probe
+        self._names = names
+        self._factory = factory
+        self._found: dict[str, Answers] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        framework = framework_of(name)
+        if framework not in self._found:
+            own = [each for each in self._names if framework_of(each) == framework]
+            there = [each for each in own if not why_missing(each)]
+            self._found[framework] = probed(self._probe, self._factory.mktemp(framework), *there)
+        return self._found[framework][name]
 
 
 @pytest.fixture(scope="module")
-def on_two_ranks(tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    names = [name for name in ON_RANKS if not why_missing(name)]
-    return probed("tests.integrations.ranks_probe", tmp_path_factory.mktemp("ranks"), *names)
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    return Trained("tests.integrations.frameworks_probe", [*USUAL, *OTHERS], tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def on_two_ranks(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    return Trained("tests.integrations.ranks_probe", ON_RANKS, tmp_path_factory)
 
 
 def assert_in_graphs(answer: Mapping[str, Any]) -> None:
@@ -87,7 +103,7 @@ def assert_in_graphs(answer: Mapping[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=needs(name)) for name in USUAL])
-def test_trains_as_the_plain_module(answers: Answers, name: str) -> None:
+def test_trains_as_the_plain_module(answers: Trained, name: str) -> None:
     answer = answers[name]
     assert_in_graphs(answer)
     assert answer["difference"] <= TOLERANCES[name]
@@ -98,29 +114,29 @@ def test_trains_as_the_plain_module(answers: Answers, name: str) -> None:
 
 
 @needs("trainer")
-def test_the_trainer_evaluates_the_labels(answers: Answers) -> None:
+def test_the_trainer_evaluates_the_labels(answers: Trained) -> None:
     assert answers["trainer-resumed"]["eval_loss"] > 0
 
 
 @needs("lightning")
-def test_lightning_validates(answers: Answers) -> None:
+def test_lightning_validates(answers: Trained) -> None:
     assert answers["lightning"]["val_loss"] > 0
 
 
 @needs("lightning")
-def test_a_resumed_training_ends_where_a_whole_one_does(answers: Answers) -> None:
+def test_a_resumed_training_ends_where_a_whole_one_does(answers: Trained) -> None:
     assert answers["lightning"]["resumed_apart"] == 0
 
 
 @needs("trainer")
-def test_adapters_are_saved_alone(answers: Answers) -> None:
+def test_adapters_are_saved_alone(answers: Trained) -> None:
     files = answers["trainer-saved-adapters"]["files"]
     assert {"adapter_config.json", "adapter_model.safetensors"} <= set(files)
     assert "model.safetensors" not in files
 
 
 @needs("trainer")
-def test_the_trainer_keeps_the_ort_module_that_it_is_given(answers: Answers) -> None:
+def test_the_trainer_keeps_the_ort_module_that_it_is_given(answers: Trained) -> None:
     answer = answers["trainer-given"]
     assert answer["same"]
     assert answer["graphs"] == 1
@@ -128,7 +144,7 @@ def test_the_trainer_keeps_the_ort_module_that_it_is_given(answers: Answers) -> 
 
 
 @needs("trainer")
-def test_it_generates_the_text_of_the_plain_module(answers: Answers) -> None:
+def test_it_generates_the_text_of_the_plain_module(answers: Trained) -> None:
     """After as many steps: two rows of eight tokens each, behind the prompt."""
     written = answers["trainer-given"]["written"]
     assert written == answers["trainer-given"]["expected"]
@@ -143,7 +159,7 @@ def test_it_generates_the_text_of_the_plain_module(answers: Answers) -> None:
         for name in ("trainer", "trainer-adapters", "accelerate", "lightning")
     ],
 )
-def test_ranks_train_as_with_the_plain_module(on_two_ranks: Answers, name: str) -> None:
+def test_ranks_train_as_with_the_plain_module(on_two_ranks: Trained, name: str) -> None:
     answer = on_two_ranks[name]
     assert_in_graphs(answer)
     assert answer["difference"] <= 2e-5
@@ -155,7 +171,7 @@ def test_ranks_train_as_with_the_plain_module(on_two_ranks: Answers, name: str) 
     "name",
     [pytest.param(f"{name}-resumed", marks=needs(name)) for name in ("trainer", "lightning")],
 )
-def test_ranks_resume_as_if_they_had_gone_on(on_two_ranks: Answers, name: str) -> None:
+def test_ranks_resume_as_if_they_had_gone_on(on_two_ranks: Trained, name: str) -> None:
     answer = on_two_ranks[name]
     assert_in_graphs(answer)
     assert answer["apart"] == 0
@@ -168,7 +184,7 @@ ON_TWO_RANKS = pytest.param("on_two_ranks", marks=pytest.mark.sweep)
 @needs("deepspeed")
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", ["0", "1", "2", "2-accumulated"])
-def test_ranks_of_deepspeed_train_as_one_process(on_two_ranks: Answers, name: str) -> None:
+def test_ranks_of_deepspeed_train_as_one_process(on_two_ranks: Trained, name: str) -> None:
     """With the norm of the gradient clipped, which takes that of all ranks."""
     answer = on_two_ranks[f"deepspeed-{name}"]
     assert_in_graphs(answer)
@@ -197,7 +213,7 @@ def test_deepspeed_continues_from_its_checkpoint(
 
 @needs("deepspeed")
 @pytest.mark.sweep
-def test_deepspeed_trains_under_autocast(on_two_ranks: Answers) -> None:
+def test_deepspeed_trains_under_autocast(on_two_ranks: Trained) -> None:
     answer = on_two_ranks["deepspeed-bfloat16"]
     assert_in_graphs(answer)
     assert answer["difference"] <= 4e-3
@@ -215,7 +231,7 @@ def test_a_module_that_deepspeed_makes_bfloat16_is_refused(
 
 @needs("trainer-with-deepspeed")
 def test_the_trainer_is_refused_where_deepspeed_leaves_no_place_for_an_ort_module(
-    answers: Answers,
+    answers: Trained,
 ) -> None:
     assert "PyTorch would run everything" in answers["trainer-with-deepspeed"]
 

@@ -123,12 +123,16 @@ class Bench:
             return None
         one = self.build(name, model, alone=True)
         expected = np.array(steps_of(one))
-        graphs = len(engine.wrapped.built_graphs) if hasattr(engine, "wrapped") else None
+        in_graphs = {}
+        if name == "ortmodule":
+            module = engine.wrapped
+            calls = dict(module.pytorch_calls)
+            in_graphs = {"graphs": len(module.built_graphs), "pytorch_calls": calls}
         return {
             "loss": float(np.abs(np.array(losses) - expected).max()),
             "fell": float(expected[0] - expected[-1]),
             "weights": apart(engine, one),
-            "graphs": graphs,
+            **in_graphs,
         }
 
     def pieces(self) -> int:

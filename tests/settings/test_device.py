@@ -9,7 +9,8 @@ import pytest
 from workbench.errors import ConfigError
 from workbench.machine.threads import default_threads
 from workbench.settings.config import make_config, read_config
-from workbench.settings.device import ONDEVICE_BYTES, PROFILES, Device
+from workbench.settings.device import PROFILES, Device
+from workbench.settings.engines import engine_info
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -46,8 +47,8 @@ def test_given_numbers_are_the_limits() -> None:
         ({}, "device.cores: give it, or memory_bytes; this device limits nothing."),
         (
             {"memory_bytes": 79_999_999},
-            "device.memory_bytes=79999999: not even a batch of 1 fits; Python and ONNX Runtime "
-            "alone take 80,000,000 bytes. Give more.",
+            "device.memory_bytes=79999999: not even a batch of 1 fits; a worker of "
+            "ondevice takes 80,000,000 bytes without a model. Give more.",
         ),
         (7, "device=7: must be a dict of its settings"),
     ],
@@ -69,8 +70,11 @@ def test_a_device_for_training_on_device_has_the_memory_of_a_worker_without_a_mo
     assert other.device == device
     record = {**other.model_dump(mode="json"), "engine": "ondevice"}
     assert read_config(record).device == device
-    enough = make_config({"device": {"memory_bytes": ONDEVICE_BYTES}})
-    assert enough.worker_memory_bytes == ONDEVICE_BYTES
+    with pytest.raises(ConfigError, match="a worker of ondevice takes 80,000,000 bytes"):
+        make_config({"device": device})
+    least_bytes = engine_info("ondevice").least_memory_bytes
+    enough = make_config({"device": {"memory_bytes": least_bytes}})
+    assert enough.worker_memory_bytes == least_bytes
 
 
 @pytest.mark.fault

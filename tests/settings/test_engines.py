@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
+import workbench
+import workbench as wb
 from workbench.errors import ConfigError, EngineError
 from workbench.extensions.native_extension import EXTENSIONS
-from workbench.settings.config import make_config
+from workbench.settings.config import TrainingConfig, make_config
 from workbench.settings.engines import (
     BUILT_IN,
+    DEFAULT_ENGINE,
+    PROFILED_ENGINE,
     EngineInfo,
+    GraphKind,
+    engine_info,
     engine_table,
     offered_engines,
     registration_problems,
 )
-from workbench.settings.kernel_variants import VARIANTS
+from workbench.settings.kernel_variants import VARIANTS, tunable_engines, variants_of
 from workbench.settings.operator_kernels import FAMILIES
 
 ENTRY = {
@@ -80,14 +89,108 @@ def test_a_field_of_the_wrong_form_is_refused(field: str, value: str) -> None:
         EngineInfo(**{**ENTRY, field: value})
 
 
+def test_graphs_of_no_kind_are_refused() -> None:
+    with pytest.raises(EngineError, match="graphs='jax': give 'device' or 'ortmodule', or leave"):
+        EngineInfo(**{**ENTRY, "graphs": "jax"})
+
+
+def test_an_engine_of_another_package_is_tuned_by_the_graphs_that_it_declares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = f"from workbench.settings.engines import EngineInfo\nENTRY = {ENTRY!r}\n"
+    source += "INFO = EngineInfo(**ENTRY, graphs='device', least_memory_bytes=10**9)"
+    register(tmp_path, monkeypatch, f"lab = {tmp_path.name}_lab:INFO", source)
+    assert tunable_engines() == ("ondevice", "ortmodule", "lab")
+    assert variants_of("lab") == variants_of("ondevice")
+    assert make_config({"engine": "lab"}).graphs == GraphKind.DEVICE
+    with pytest.raises(ConfigError, match="a worker of lab takes 1,000,000,000 bytes"):
+        make_config({"engine": "lab", "device": {"memory_bytes": 10**8}})
+
+
+NAMES = {info.name for info in BUILT_IN}
+OF_OTHERS = NAMES - TrainingConfig.model_fields.keys()
+"""Names of engines that are no settings either, as `ortmodule` is."""
+TABLE_AND_ENGINES = ("settings/engines.py", "engines/")
+
+
+def literals(node: ast.AST) -> set[object]:
+    return {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
+
+
+def decisions_by_name(source: str) -> list[int]:
+    """The lines that compare something with the name of an engine, or look it up by one."""
+    lines = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Compare):
+            found = NAMES & literals(node)
+        elif isinstance(node, ast.Dict):
+            found = OF_OTHERS & {each.value for each in node.keys if isinstance(each, ast.Constant)}
+        elif isinstance(node, ast.Subscript):
+            found = OF_OTHERS & literals(node.slice)
+        elif isinstance(node, ast.MatchValue):
+            found = NAMES & literals(node)
+        else:
+            continue
+        lines += [node.lineno] if found else []
+    return lines
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "config.engine == 'ondevice'",
+        "config.engine in {'ortmodule', 'pytorch'}",
+        "'ortmodule' not in engines",
+        "x = {'ondevice': 1}[engine]",
+        "TABLE['pytorch']",
+        "match engine:\n case 'pytorch-compile': pass",
+    ],
+)
+def test_decisions_by_name_are_seen(source: str) -> None:
+    assert decisions_by_name(source)
+
+
+def test_nothing_outside_the_engines_decides_by_the_name_of_an_engine() -> None:
+    """What differs between engines is declared in `EngineInfo`, so that another may differ too."""
+    package = Path(workbench.__file__).parent
+    offenders = [
+        f"{file.relative_to(package)}:{line}"
+        for file in package.rglob("*.py")
+        if not str(file.relative_to(package)).startswith(TABLE_AND_ENGINES)
+        for line in decisions_by_name(file.read_text(encoding="utf-8"))
+    ]
+    assert not offenders
+
+
+def test_defaults_stand_once_and_help_names_them() -> None:
+    assert make_config({}).engine == DEFAULT_ENGINE
+    for function, default in (
+        (wb.personalise, DEFAULT_ENGINE),
+        (wb.profile, PROFILED_ENGINE),
+    ):
+        assert inspect.signature(function).parameters["engine"].default == default
+    for file, command, default in (
+        ("training", "train", DEFAULT_ENGINE),
+        ("personalise", "personalise", DEFAULT_ENGINE),
+        ("profile", "profile", PROFILED_ENGINE),
+    ):
+        function = getattr(import_module(f"workbench.cli.commands.{file}"), command)
+        (engine,) = get_type_hints(function, include_extras=True)["engine"].__metadata__
+        assert f"Default: {default}." in engine.help
+
+
 @pytest.mark.parametrize("value", [("vtune",), "pytorch", None])
 def test_a_profiler_that_is_none_is_refused(value: Any) -> None:
     with pytest.raises(EngineError, match="give a tuple of 'onnxruntime' and 'pytorch'"):
         EngineInfo(**{**ENTRY, "profilers": value})
 
 
-def test_engines_that_can_be_tuned_are_built_in_and_have_kernels() -> None:
-    assert VARIANTS.keys() == FAMILIES.keys() < {info.name for info in BUILT_IN}
+def test_engines_whose_kernels_can_be_chosen_are_tuned() -> None:
+    assert VARIANTS.keys() == FAMILIES.keys() == {*GraphKind}
+    assert [engine_info(name).graphs for name in tunable_engines()] == [
+        GraphKind.DEVICE,
+        GraphKind.ORTMODULE,
+    ]
     needed = {each.extension for of in VARIANTS.values() for each in of.values()} - {None}
     assert needed == set(EXTENSIONS)
 

@@ -10,6 +10,7 @@ from workbench.errors import ConfigError
 from workbench.ort.graph.kernels.device_kernels import _FOUND, _WHOLE
 from workbench.ort.graph.standard_gradients import _WRITERS
 from workbench.settings.config import make_config
+from workbench.settings.engines import GraphKind
 from workbench.settings.operator_kernels import (
     FAMILIES,
     LIBRARIES,
@@ -33,34 +34,34 @@ def test_without_own_kernels_a_choice_leaves_the_others_to_onnxruntime() -> None
     assert of_device_graph(True, ("gelu=standard",)) == ("gelu=standard",)
     chosen = libraries_of(of_device_graph(False, ("gelu=workbench",)))
     assert chosen.pop("gelu") == "workbench"
-    others = usual_libraries("ondevice", kernels=False)
+    others = usual_libraries(GraphKind.DEVICE, kernels=False)
     assert chosen == {family: others[family] for family in chosen}
-    assert len(chosen) == len(FAMILIES["ondevice"]) - 1
+    assert len(chosen) == len(FAMILIES[GraphKind.DEVICE]) - 1
 
 
 def test_libraries_by_settings_for_all_families() -> None:
-    of_all, own = (usual_libraries("ortmodule", kernels) for kernels in ("all", "off"))
+    of_all, own = (usual_libraries(GraphKind.ORTMODULE, kernels) for kernels in ("all", "off"))
     assert of_all["linear"] == of_all["gelu"] == "pytorch"
     assert (own["linear"], own["gelu"]) == ("onnxruntime", "workbench")
-    assert usual_libraries("ortmodule", "dropout") == own
-    without = usual_libraries("ortmodule", "off", device_kernels=False)
+    assert usual_libraries(GraphKind.ORTMODULE, "dropout") == own
+    without = usual_libraries(GraphKind.ORTMODULE, "off", device_kernels=False)
     assert set(without.values()) == {"onnxruntime", "standard"}
-    some = usual_libraries("ortmodule", "all", device_kernels=False)
+    some = usual_libraries(GraphKind.ORTMODULE, "all", device_kernels=False)
     # Those that run on PyTorch's threads stay.
     assert {family for family in some if some[family] == "workbench"} == {"max_pool", "embedding"}
     assert some["silu"] == "onnxruntime"
-    left_out = usual_libraries("ortmodule", "no_linear")
+    left_out = usual_libraries(GraphKind.ORTMODULE, "no_linear")
     assert {family for family in of_all if of_all[family] != left_out[family]} == {
         *("linear", "attention")
     }
     assert left_out["attention"] == "workbench"
-    assert usual_libraries("ortmodule", "no_products")["convolution"] == "workbench"
-    assert usual_libraries("ortmodule", "auto") == of_all
+    assert usual_libraries(GraphKind.ORTMODULE, "no_products")["convolution"] == "workbench"
+    assert usual_libraries(GraphKind.ORTMODULE, "auto") == of_all
 
 
 def test_every_family_is_known_wherever_families_are_named() -> None:
-    for engine, families in FAMILIES.items():
-        assert list(OPERATORS[engine]) == [*families]
+    for graphs, families in FAMILIES.items():
+        assert list(OPERATORS[graphs]) == [*families]
         for libraries in families.values():
             assert set(libraries) <= set(LIBRARIES)
             assert len(libraries) > 1
@@ -68,7 +69,7 @@ def test_every_family_is_known_wherever_families_are_named() -> None:
         # Of softmax only the gradient of its logarithm; a power of 1 is of no family.
         assert standard == {family for family, _ in _WRITERS.values()} - {"softmax", ""}
     own = {family for family, _ in (*_WHOLE, *_FOUND.values())}
-    assert own == set(FAMILIES["ondevice"])
+    assert own == set(FAMILIES[GraphKind.DEVICE])
     for families in FAMILIES.values():
         assert own == {family for family, known in families.items() if "workbench" in known}
 

@@ -86,7 +86,7 @@ def test_measurements_are_stored_and_saved(
 @pytest.mark.fault
 def test_engines_that_cannot_be_tuned_are_refused(digits: Dataset) -> None:
     for settings, words in (
-        ({"engines": ["pytorch"]}, "'pytorch': only ortmodule and ondevice have variants"),
+        ({"engines": ["pytorch"]}, "'pytorch': only ondevice and ortmodule have variants"),
         ({"engines": []}, "give each engine once, and at least one"),
         ({"engines": ["ondevice"] * 2}, "give each engine once"),
         ({"epochs": 3}, "epochs=3: has no effect on tuning"),

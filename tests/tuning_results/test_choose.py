@@ -17,7 +17,8 @@ from workbench.load import load_model
 from workbench.models import Model
 from workbench.runs import prepare
 from workbench.settings.config import TrainingConfig, read_config
-from workbench.settings.kernel_variants import VARIANTS, TunedKernels, variants_of
+from workbench.settings.engines import GraphKind
+from workbench.settings.kernel_variants import VARIANTS, TunedKernels, different_variants
 from workbench.tuning_results.record import Entry, Family, Measured, Refined, read_tuning
 from workbench.tuning_results.shapes import shape_class
 from workbench.tuning_results.storage import storage_path, store, write_tuning
@@ -64,7 +65,7 @@ def test_a_kept_choice_is_used_and_recorded(model: Model, digits: Dataset) -> No
     store(entry_of(model, digits, "ortmodule", "no_linear"))
     config = config_of(model, digits, engine="ortmodule")
     assert config.ortmodule.pytorch_kernels == "no_linear"
-    reason = VARIANTS["ortmodule"]["no_linear"].description + ": 0.70 of the default's time"
+    reason = VARIANTS[GraphKind.ORTMODULE]["no_linear"].description + ": 0.70 of the default's time"
     assert isinstance(config.tuning, TunedKernels)
     assert config.tuning.reason.startswith(reason)
     state = tuning_state(config)
@@ -182,7 +183,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         "it is for torch none, not ",
     ),
     "an unknown choice": (changed(chosen="abacus"), "variant 'abacus' is none of default"),
-    "an unknown engine": (changed(engine="steam"), "engine 'steam' is none of ortmodule"),
+    "an unknown engine": (changed(engine="steam"), "engine 'steam' is none of ondevice"),
     "a choice that was not measured": (changed(chosen="default_1"), "are not the chosen"),
     "text for a number": (changed(threads="1"), "entries.0.threads: must be an integer"),
     "a truth value for a number": (changed(rounds=True), "entries.0.rounds: must be an integer"),
@@ -302,16 +303,16 @@ def test_a_named_file_that_is_not_of_the_run_is_refused(
 
 
 def test_every_variant_changes_known_settings() -> None:
-    for engine in VARIANTS:
-        names = list(variants_of(engine, 2, frozenset({"torch_interop", "device_kernels"})))
-        assert names == list(VARIANTS[engine])
+    for engine, graphs in (("ortmodule", GraphKind.ORTMODULE), ("ondevice", GraphKind.DEVICE)):
+        names = list(different_variants(engine, 2, frozenset({"torch_interop", "device_kernels"})))
+        assert names == list(VARIANTS[graphs])
         assert names[0] == "default"
-        for variant in VARIANTS[engine].values():
+        for variant in VARIANTS[graphs].values():
             config = TrainingConfig.model_validate(
-                {"engine": engine, "threads": 1, **variant.settings(engine, 1)}
+                {"engine": engine, "threads": 1, **variant.settings(graphs, 1)}
             )
             assert config.engine == engine
-        assert not VARIANTS[engine]["default"].settings(engine, 2)
+        assert not VARIANTS[graphs]["default"].settings(graphs, 2)
     # On one thread, and without an extension, some are the same as others.
-    assert list(variants_of("ortmodule", 1, frozenset())) == ["default", "onnxruntime"]
-    assert list(variants_of("ondevice", 1, frozenset())) == ["default"]
+    assert list(different_variants("ortmodule", 1, frozenset())) == ["default", "onnxruntime"]
+    assert list(different_variants("ondevice", 1, frozenset())) == ["default"]

@@ -194,11 +194,16 @@ def test_a_section_passes_on_clicks_and_shows_the_result() -> None:
         section._handle_custom_msg({"kind": "cancel"}, [])
         state = step.controller.tasks.state("cache")
         table = Table("Sizes", ("Name", "Bytes"), (("a", "1"),))
-        section.show(state._replace(result=TaskResult("Done.", False, (table,)), outdated=True))
+        result = TaskResult("Done.", False, (table,), "Use batch size 64", {"batch_size": 64})
+        section.show(state._replace(result=result, outdated=True))
+        assert section.offer == "Use batch size 64"
         assert (section.sentences, section.good, section.outdated) == ("Done.", False, True)
         assert section.tables == [
             {"caption": "Sizes", "columns": ["Name", "Bytes"], "rows": [["a", "1"]]}
         ]
+        step.controller.tasks._change("cache", result=result)
+        section._handle_custom_msg({"kind": "apply"}, [])
+        assert step.controller.typed.read.settings["batch_size"] == 64
     finally:
         step.close()
 

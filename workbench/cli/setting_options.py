@@ -197,9 +197,11 @@ def chosen_ortmodule(assignments: list[str] | None, engines: Sequence[str]) -> A
     if not assignments:
         return None
     from workbench.errors import ConfigError
+    from workbench.settings.engines import GraphKind, engine_info
     from workbench.settings.ortmodule_arguments import parse_options
 
-    if "ortmodule" not in engines:
+    infos = map(engine_info, engines)
+    if not any(info.graphs == GraphKind.ORTMODULE for info in infos):
         raise ConfigError(
             [f"--ortmodule applies only to the engine ortmodule, not to {', '.join(engines)}."]
         )

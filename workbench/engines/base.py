@@ -52,6 +52,9 @@ class EngineSetup(NamedTuple):
     disable_randomness: bool = False
     """Whether `gradients` replaces random values, such as Dropout's mask, by constants that are the
     same for every engine."""
+    fresh_process: bool = False
+    """Whether this process was started for this engine alone and has not loaded the model before:
+    the saved model, the settings and the code then determine what the engine exports."""
 
 
 class Evaluation(NamedTuple):

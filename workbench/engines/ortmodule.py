@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from workbench.data import Batch
 from workbench.engines.base import Availability, EngineSetup, Evaluation
+from workbench.engines.torch_base.export_cache import known_process
 from workbench.engines.torch_base.tensors import as_tensor
 from workbench.engines.torch_base.torch_engine import TorchEngine, buffers_kept
 from workbench.engines.training_build import training_build
@@ -49,6 +50,11 @@ class ORTModuleEngine(TorchEngine):
         available = super().availability()
         return training_build() if available.ok else available
 
+    def __init__(self, setup: EngineSetup) -> None:
+        # Before the model's code is loaded.
+        self._process = known_process(setup)
+        super().__init__(setup)
+
     @override
     def prepare(self, setup: EngineSetup) -> None:
         setup.report("loading ONNX Runtime")
@@ -56,6 +62,7 @@ class ORTModuleEngine(TorchEngine):
 
         from workbench.ort.native import native
         from workbench.ort.ortmodule import ORTModule
+        from workbench.ort.ortmodule.capture.cached_exports import CachedExports
 
         self._name = setup.config.engine
         self._threads = setup.config.threads
@@ -67,7 +74,10 @@ class ORTModuleEngine(TorchEngine):
         if setup.checkpoint is not None:
             self._seeds.batches = read_json(setup.checkpoint / STATE)["batches"]
         self.wrapped = ORTModule(
-            self.module, options=setup.config.ortmodule, disable_randomness=setup.disable_randomness
+            self.module,
+            options=setup.config.ortmodule,
+            disable_randomness=setup.disable_randomness,
+            exports=None if self._process is None else CachedExports(self._process),
         )
         self.replica = self.wrapped
 
@@ -80,6 +90,9 @@ class ORTModuleEngine(TorchEngine):
         inputs = [as_tensor(_rows(array, size)) for array in self.model.example_inputs()]
         with nullcontext() if self._ranks is None else self._ranks.forward_pass():
             self.wrapped.build_for(*inputs)
+        for built in self.wrapped.built_graphs:
+            if built.origin.cache_s is not None:
+                setup.report(f"export: from the cache, {built.origin.cache_s:.2f} s")
         # A small graph gets one thread where that was measured to be faster; the record says so.
         used = " and ".join(map(str, sorted(set(self.wrapped.session_threads))))
         if used:

@@ -26,10 +26,13 @@ FORMAT = 1
 _CHUNK_BYTES = 1 << 20
 
 _IRRELEVANT = frozenset(
-    {"_", "PWD", "OLDPWD", "SHLVL", "COLUMNS", "LINES", "WINDOWID", "DISPLAY", "TMPDIR"}
+    {
+        *("_", "PWD", "OLDPWD", "SHLVL", "COLUMNS", "LINES", "WINDOWID", "DISPLAY", "TMPDIR"),
+        *("MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_ERROR_FILE", "OMP_WAIT_POLICY"),
+    }
 )
 _IRRELEVANT_BEGINNINGS = ("WORKBENCH_", "JPY_", "PYTEST_", "SSH_", "TERM", "XDG_", "PYDEVD_")
-"""Environment variables of where a process was started, which do not affect its results."""
+"""Environment variables of where and how a process was started, which do not affect its graphs."""
 
 
 def export_key(folder: Path, settings: Mapping[str, Any], environment: Mapping[str, str]) -> str:

@@ -15,6 +15,7 @@ from workbench.federated.splits import Assignment, ClientSplit, iid
 from workbench.models import Model
 from workbench.runs import Run, from_base, prepare
 from workbench.settings.config import TrainingConfig
+from workbench.settings.engines import ARTIFACTS_ENGINE
 from workbench.settings.federation import FederationOptions
 from workbench.settings.setting_problems import problems_of
 
@@ -93,9 +94,9 @@ def prepare_federation(
         )
     loaded, origin = from_base(model, base, ())
     loaded_model, dataset, config = prepare(loaded, data, {"tuning": "off", **training})
-    if config.engine != "ondevice":
+    if config.engine != ARTIFACTS_ENGINE:
         raise EngineError(
-            f"engine={config.engine!r}: clients are devices and train with 'ondevice'."
+            f"engine={config.engine!r}: clients are devices and train with {ARTIFACTS_ENGINE!r}."
         )
     _refuse_statistics(loaded_model, options)
     rng = np.random.default_rng(config.seed)
@@ -143,4 +144,4 @@ def _settings(given: dict[str, Any]) -> tuple[FederationOptions, dict[str, Any]]
         raise ConfigError(problems)
     training = {name: value for name, value in given.items() if name not in fields}
     # A step of the run is a round. Evaluation after each is the default.
-    return options, {"engine": "ondevice", **training, "epochs": 1, "steps": options.rounds}
+    return options, {"engine": ARTIFACTS_ENGINE, **training, "epochs": 1, "steps": options.rounds}

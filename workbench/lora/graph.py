@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from workbench.lora.linear_weight import LinearWeight
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.settings.lora import LoraOptions
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def with_lora(
         for index, use in enumerate(uses):
             _add_adapter(use.node, a, b, options.scale, f"{weight.name}.lora_{index}")
     made: onnx.ModelProto = serde.serialize_model(edited)
+    check_rewrite(made, "low-rank adapters", output_specs(model))
     return made
 
 

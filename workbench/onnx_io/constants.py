@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.onnx_io.graph import parameter_specs
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 
 if TYPE_CHECKING:
     import onnx
@@ -38,7 +39,7 @@ def lift_constants(model: onnx.ModelProto) -> None:
     """
     from onnx import numpy_helper
 
-    graph = model.graph
+    graph, outputs = model.graph, output_specs(model)
     everything = not parameter_specs(model)
     weights = set(_read_as_weights(graph))
     kept = []
@@ -52,6 +53,7 @@ def lift_constants(model: onnx.ModelProto) -> None:
         copies = [type(node).FromString(node.SerializeToString()) for node in kept]
         del graph.node[:]
         graph.node.extend(copies)
+        check_rewrite(model, "constants as weights", outputs)
 
 
 def _read_as_weights(graph: onnx.GraphProto) -> Iterator[str]:

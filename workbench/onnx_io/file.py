@@ -18,6 +18,7 @@ from workbench.onnx_io.half_precision import make_float32
 from workbench.onnx_io.large_file import MAX_BYTES, without_initializers
 from workbench.onnx_io.nodes import check_operators, every_node, sort_nodes
 from workbench.onnx_io.opset import converted, opset_of, refuse_unknown_opset
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.onnx_io.tensor_data import is_outside, tensor_bytes
 
 if TYPE_CHECKING:
@@ -113,7 +114,9 @@ def _in_order(model: onnx.ModelProto) -> tuple[onnx.ModelProto, tuple[str, ...]]
         f"{count} ScatterND with a reduction replaced by ScatterElements: ONNX Runtime's ScatterND "
         "loses updates with several threads."
     )
-    return serde.serialize_model(graph), (notice,)
+    made = serde.serialize_model(graph)
+    check_rewrite(made, "updates in order", output_specs(model))
+    return made, (notice,)
 
 
 def _checked(model: onnx.ModelProto, path: Path) -> onnx.ModelProto:

@@ -19,7 +19,7 @@ from workbench.personalisation.text_windows import split_text, text_dataset
 from workbench.personalisation.training_data import class_dataset, split_examples
 from workbench.runs import Run
 from workbench.runs import train as start_training
-from workbench.settings.engines import engine_info
+from workbench.settings.engines import DEFAULT_ENGINE, engine_info
 
 DEFAULTS: dict[Kind, dict[str, Any]] = {
     "image": {"steps": 150, "batch_size": 32, "learning_rate": 1e-2},
@@ -38,7 +38,7 @@ def personalise(
     examples: Examples,
     model: str | None = None,
     *,
-    engine: str = "ondevice",
+    engine: str = DEFAULT_ENGINE,
     train: Literal["head", "all"] = "head",
     held_out: float = HELD_OUT,
     augment: bool = True,

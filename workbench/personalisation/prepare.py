@@ -13,7 +13,7 @@ from workbench.personalisation.example import Kind
 from workbench.personalisation.personalise import chosen_base, trains_head_alone
 from workbench.runs.launch import worker_environment
 from workbench.settings.config import TrainingConfig, make_config
-from workbench.settings.engines import engine_info
+from workbench.settings.engines import DEFAULT_ENGINE, engine_info
 
 
 def prepare(kind: Kind, model: str | None = None, **settings: Any) -> bool:
@@ -35,7 +35,7 @@ def prepare(kind: Kind, model: str | None = None, **settings: Any) -> bool:
         WorkbenchError: as `personalise` would.
     """
     base = chosen_base(kind, model)
-    engine = engine_info(settings.get("engine", "ondevice"))
+    engine = engine_info(settings.get("engine", DEFAULT_ENGINE))
     of_graph = engine.trains_artifacts and settings.get("base") is None
     if not (of_graph and trains_head_alone(settings)):
         return False

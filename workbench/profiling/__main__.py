@@ -13,7 +13,7 @@ from workbench.profiling.request import ProfilingAnswer, ProfilingRequest
 from workbench.profiling.steps import EngineSteps
 from workbench.profiling.torch_steps import ProfiledStep, profiled_step
 from workbench.run_folder.operator_timing import Timing, median_times
-from workbench.settings.engines import engine_info
+from workbench.settings.engines import NODE_PROFILER, OPERATOR_PROFILER, engine_info
 
 Report = Callable[[str], None]
 
@@ -35,13 +35,13 @@ def measured(request: ProfilingRequest, report: Report) -> ProfilingAnswer:
     """
     profilers = engine_info(request.config.engine).profilers
     profiles: list[list[ProfiledStep]] = []
-    if "onnxruntime" in profilers:
+    if NODE_PROFILER in profilers:
         steps, of_graphs = under_onnxruntime(request, report)
         profiles.append(faster_half(of_graphs))
     else:
         steps = EngineSteps(request, report)
     walls = [steps.wall_ms() for _ in range(request.steps)]
-    if "pytorch" in profilers:
+    if OPERATOR_PROFILER in profilers:
         profiles.append(faster_half([profiled_step(steps.step) for _ in range(request.steps)]))
     timings = [
         [timing for profile in same for timing in profile.timings]

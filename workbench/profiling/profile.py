@@ -21,7 +21,7 @@ from workbench.progress import ProgressBar
 from workbench.runs import prepare
 from workbench.runs.launch import worker_environment
 from workbench.settings.config import TrainingConfig
-from workbench.settings.engines import REFERENCE, engine_table
+from workbench.settings.engines import PROFILED_ENGINE, REFERENCE, engine_table
 
 Report = Callable[[str], None]
 
@@ -38,7 +38,7 @@ RUN_SETTINGS = (
 def profile(
     model: Model | str | Path,
     data: Dataset | str | None = None,
-    engine: str = "ortmodule",
+    engine: str = PROFILED_ENGINE,
     *,
     steps: int = STEPS,
     report: Report | None = None,
@@ -54,8 +54,8 @@ def profile(
     Args:
         model: a `Model`, or what `load_model` takes.
         data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
-        engine: "ortmodule" or "ondevice", with "pytorch" for comparison if the model has an
-            `nn.Module`; or "pytorch" alone.
+        engine: one with profilers, beside "pytorch" for comparison if the model has an `nn.Module`;
+            or "pytorch" alone.
         steps: number of steps with and without each profiler, at least 1.
         report: called with short progress texts; None: a progress bar in notebooks.
         **settings: fields of `TrainingConfig`; the model's defaults apply to the others.

@@ -71,6 +71,7 @@ def follow_rank_0(peers: Peers) -> int:
             targets=target_specs(dataset.train.targets),
             checkpoint=checkpoint,
             ranks=ranks,
+            fresh_process=True,
         )
         follow(build_engine(setup), ranks, batches_after(dataset.train, config, progress.step))
     except Exception as error:

@@ -66,14 +66,14 @@ class GraphStatistics(_StatisticsRecord):
     inputs: tuple[str, ...]
     """Dtype and shape of each, such as "float32 [batch=32, 64]": a dynamic axis, built with 32."""
     export_s: Seconds | None = None
-    """Seconds to export the module; None if another graph's export was reused."""
+    """Seconds to export the module; None if another graph's export was reused, or a cached one."""
     gradient_s: Seconds
     """Seconds to rewrite the graph and to build its gradient."""
     load_s: Seconds
     """Seconds to load it, thread tuning included."""
     cache_s: Seconds | None = None
-    """Seconds to load the graphs from the export cache; `export_s` and `gradient_s` are then those
-    of an earlier run. None: they were not cached."""
+    """Seconds to read the graph from the export cache. Where the gradient came from there too,
+    `export_s` and `gradient_s` are those of an earlier run. None: it was not cached."""
     exported_nodes: Count
     trainable_nodes: Count
     """Nodes of the forward pass after it was rewritten for training."""
@@ -196,7 +196,8 @@ def _graph_lines(graph: GraphStatistics) -> Iterator[Line]:
     yield Line("graph", f"for {', '.join(graph.inputs) or 'no input'}")
     if graph.cache_s is not None:
         yield Line("export", f"from the cache in {_seconds(graph.cache_s)}", 1)
-    first = "" if graph.cache_s is None else " (export and gradient by an earlier run)"
+    earlier = graph.cache_s is not None and graph.export_s is not None
+    first = " (export and gradient by an earlier run)" if earlier else ""
     yield Line("built in", ", ".join(seconds) + first, 1)
     nodes = [
         f"{graph.exported_nodes} exported",

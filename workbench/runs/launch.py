@@ -28,6 +28,7 @@ from workbench.run_folder.control import create_control
 from workbench.run_folder.run_folder import RunFolder, folder_name
 from workbench.runs.cleanup import remove_abandoned_files
 from workbench.settings.config import TrainingConfig
+from workbench.settings.engines import GraphKind
 from workbench.user_code.user_code import UserCode
 
 GRACE_VARIABLE = "WORKBENCH_STOP_GRACE_S"
@@ -267,7 +268,7 @@ def worker_environment(config: TrainingConfig, code: UserCode) -> Mapping[str, s
         "OMP_NUM_THREADS": str(config.threads_of_a_process),
         "PYTHONUNBUFFERED": "1",
     }
-    if config.engine == "ortmodule" and not _uses_pytorch_kernels(config):
+    if config.graphs == GraphKind.ORTMODULE and not _uses_pytorch_kernels(config):
         # Otherwise PyTorch's idle threads spin on the cores that ONNX Runtime needs: a BERT step
         # took 1.2 times as long, and several times that beside other programs.
         environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")

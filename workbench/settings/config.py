@@ -19,8 +19,8 @@ from pydantic import (
 from workbench.errors import ConfigError
 from workbench.losses.loss import Loss, as_losses, losses_from_json, losses_to_json
 from workbench.machine.threads import RECORD, default_threads, within_cores
-from workbench.settings.device import ONDEVICE_BYTES, Device, as_device
-from workbench.settings.engines import EngineName
+from workbench.settings.device import Device, as_device, memory_problem
+from workbench.settings.engines import DEFAULT_ENGINE, EngineName, GraphKind, engine_info
 from workbench.settings.kernel_variants import TunedKernels
 from workbench.settings.lora import LoraOptions
 from workbench.settings.operator_kernels import DeviceChoices
@@ -55,7 +55,7 @@ class TrainingConfig(PlainNumbers):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    engine: EngineName = "ondevice"
+    engine: EngineName = DEFAULT_ENGINE
     epochs: int = Field(
         default=1, ge=1, le=LARGEST_COUNT, description="passes over the training split"
     )
@@ -226,14 +226,14 @@ class TrainingConfig(PlainNumbers):
     @model_validator(mode="after")
     def _fit_device(self, info: ValidationInfo) -> TrainingConfig:
         """Checked here, as such a worker would be killed before it can report its memory."""
-        memory_bytes = None if self.device is None else self.device.memory_bytes
-        refused = self.engine == "ondevice" and info.context != RECORD
-        if refused and memory_bytes is not None and memory_bytes < ONDEVICE_BYTES:
-            raise ValueError(
-                f"device.memory_bytes={memory_bytes}: not even a batch of 1 fits; Python and ONNX "
-                f"Runtime alone take {ONDEVICE_BYTES:,} bytes. Give more."
-            )
+        if info.context != RECORD and (problem := memory_problem(self.device, self.engine)):
+            raise ValueError(problem)
         return self
+
+    @property
+    def graphs(self) -> GraphKind | None:
+        """The graphs of ONNX Runtime that the engine trains; None: others."""
+        return engine_info(self.engine).graphs
 
     @property
     def losses(self) -> tuple[Loss, ...]:

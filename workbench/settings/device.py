@@ -9,13 +9,10 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from workbench.errors import nearest
+from workbench.settings.engines import engine_info
 from workbench.settings.plain_numbers import PlainNumbers
 
 GIB = 2**30
-
-ONDEVICE_BYTES = 80_000_000
-"""Memory of a worker of `ondevice` without a model: Python and imported packages 50 MB, ONNX
-Runtime 31 MB, measured on x86-64 Linux and rounded down."""
 
 
 class Device(PlainNumbers):
@@ -72,3 +69,15 @@ def as_device(value: Any) -> Any:
             },
         )
     return PROFILES[value]
+
+
+def memory_problem(device: Device | None, engine: str) -> str:
+    """Why no model fits into the memory of `device` with `engine`; empty where one may."""
+    memory_bytes = None if device is None else device.memory_bytes
+    least_bytes = engine_info(engine).least_memory_bytes
+    if memory_bytes is None or memory_bytes >= least_bytes:
+        return ""
+    return (
+        f"device.memory_bytes={memory_bytes}: not even a batch of 1 fits; a worker of {engine} "
+        f"takes {least_bytes:,} bytes without a model. Give more."
+    )

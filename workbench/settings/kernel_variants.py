@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from workbench.settings.engines import GraphKind, engine_table
 from workbench.settings.ortmodule_options import PyTorchKernels
 
 DEFAULT = "default"
@@ -70,10 +71,10 @@ class Variant(NamedTuple):
     extension: str | None = None
     """The compiled extension that it needs to differ from another variant."""
 
-    def settings(self, engine: str, threads: int) -> dict[str, Any]:
+    def settings(self, graphs: GraphKind, threads: int) -> dict[str, Any]:
         """The fields of `TrainingConfig` that it changes; options of `ortmodule` are nested."""
         count = None if self.one_thread is None else 1 if self.one_thread else threads
-        if engine == "ortmodule":
+        if graphs == GraphKind.ORTMODULE:
             inner = {
                 "pytorch_kernels": self.pytorch_kernels,
                 "device_kernels": self.device_kernels,
@@ -87,9 +88,9 @@ class Variant(NamedTuple):
 
 _TORCH_INTEROP, _DEVICE_KERNELS = "torch_interop", "device_kernels"
 
-VARIANTS: Mapping[str, Mapping[str, Variant]] = MappingProxyType(
+VARIANTS: Mapping[GraphKind, Mapping[str, Variant]] = MappingProxyType(
     {
-        "ortmodule": {
+        GraphKind.ORTMODULE: {
             DEFAULT: Variant("linear layers by the library that was measured faster (default)"),
             "all": Variant(
                 "PyTorch's kernels by the built-in table", "all", extension=_TORCH_INTEROP
@@ -110,7 +111,7 @@ VARIANTS: Mapping[str, Mapping[str, Variant]] = MappingProxyType(
                 "all by ONNX Runtime, on one thread", "off", False, one_thread=True
             ),
         },
-        "ondevice": {
+        GraphKind.DEVICE: {
             DEFAULT: Variant("the workbench's own kernels (default)"),
             "default_1": Variant("the workbench's own kernels, on one thread", one_thread=True),
             "onnxruntime": Variant(
@@ -127,20 +128,31 @@ VARIANTS: Mapping[str, Mapping[str, Variant]] = MappingProxyType(
         },
     }
 )
-"""Engine -> name -> variant. Names are stored in files; the default comes first."""
+"""Graphs -> name -> variant. Names are stored in files; the default comes first."""
 
 
-def variants_of(engine: str, threads: int, extensions: frozenset[str]) -> dict[str, Variant]:
+def tunable_engines() -> tuple[str, ...]:
+    """Names of the engines that have variants."""
+    return tuple(info.name for info in engine_table().values() if info.graphs is not None)
+
+
+def variants_of(engine: str) -> Mapping[str, Variant]:
+    """The variants of an engine; none for an unknown one, or one without choices of kernels."""
+    info = engine_table().get(engine)
+    return {} if info is None or info.graphs is None else VARIANTS[info.graphs]
+
+
+def different_variants(engine: str, threads: int, extensions: frozenset[str]) -> dict[str, Variant]:
     """The variants that differ from each other here.
 
     Args:
-        engine: a key of `VARIANTS`.
+        engine: its name.
         threads: of the run.
         extensions: the compiled extensions that can be used.
     """
     return {
         name: variant
-        for name, variant in VARIANTS[engine].items()
+        for name, variant in variants_of(engine).items()
         if (variant.extension is None or variant.extension in extensions)
         and not (variant.one_thread and threads == 1)
     }

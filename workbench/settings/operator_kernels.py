@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from workbench.errors import nearest
+from workbench.settings.engines import GraphKind
 
 PYTORCH, WORKBENCH, ONNX_RUNTIME, STANDARD = "pytorch", "workbench", "onnxruntime", "standard"
 
@@ -23,9 +24,9 @@ LIBRARIES: Mapping[str, str] = MappingProxyType(
 )
 """Name in settings -> in sentences. "standard" writes a gradient in standard operators."""
 
-FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
+FAMILIES: Mapping[GraphKind, Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "ortmodule": {
+        GraphKind.ORTMODULE: {
             "linear": (PYTORCH, ONNX_RUNTIME),
             "attention": (PYTORCH, WORKBENCH, ONNX_RUNTIME),
             "convolution": (PYTORCH, WORKBENCH, ONNX_RUNTIME),
@@ -40,7 +41,7 @@ FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "sum": (WORKBENCH, ONNX_RUNTIME),
             "embedding": (WORKBENCH, STANDARD),
         },
-        "ondevice": {
+        GraphKind.DEVICE: {
             "attention": (WORKBENCH, ONNX_RUNTIME),
             "convolution": (WORKBENCH, ONNX_RUNTIME),
             "max_pool": (WORKBENCH, ONNX_RUNTIME),
@@ -55,7 +56,7 @@ FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
         },
     }
 )
-"""Engine -> family -> the libraries that can compute it, the default first.
+"""Graphs -> family -> the libraries that can compute it, the default first.
 
 Without dropout, whose random numbers differ between libraries, and without ONNX Runtime's gradient
 of an embedding, whose sums differ from run to run."""
@@ -68,13 +69,13 @@ def _split(value: Any) -> Any:
     return value
 
 
-def check_choices(engine: str, choices: tuple[str, ...]) -> tuple[str, ...]:
+def check_choices(graphs: GraphKind, choices: tuple[str, ...]) -> tuple[str, ...]:
     """Validate texts such as "gelu=standard"; returned in the order of the families.
 
     Raises:
         ValueError: an unknown family or library, or a family twice.
     """
-    families = FAMILIES[engine]
+    families = FAMILIES[graphs]
     chosen: dict[str, str] = {}
     for choice in choices:
         family, _, library = choice.partition("=")
@@ -99,11 +100,11 @@ _Split = BeforeValidator(_split)
 DeviceChoices = Annotated[
     tuple[str, ...],
     _Split,
-    AfterValidator(partial(check_choices, "ondevice")),
+    AfterValidator(partial(check_choices, GraphKind.DEVICE)),
     Field(description="engine ondevice: operators by another library, such as gelu=standard"),
 ]
 ORTModuleChoices = Annotated[
-    tuple[str, ...], _Split, AfterValidator(partial(check_choices, "ortmodule"))
+    tuple[str, ...], _Split, AfterValidator(partial(check_choices, GraphKind.ORTMODULE))
 ]
 """The settings `operator_kernels`: texts such as "gelu=standard", or one with commas."""
 
@@ -130,38 +131,38 @@ _LEFT_OUT: Mapping[str | bool, tuple[str, ...]] = {
 
 
 def usual_libraries(
-    engine: str, kernels: str | bool, *, device_kernels: bool = True
+    graphs: GraphKind, kernels: str | bool, *, device_kernels: bool = True
 ) -> dict[str, str]:
-    """Family -> library, by the settings of the engine's kernels as a whole.
+    """Family -> library, by the settings of the kernels as a whole.
 
     Args:
-        engine: a key of `FAMILIES`.
+        graphs: whose kernels.
         kernels: `device_kernels` of a run on device, or `pytorch_kernels`, of which "auto" counts
             as "all".
         device_kernels: that of ORTModule.
     """
-    if engine == "ondevice":
+    if graphs == GraphKind.DEVICE:
         if not kernels:
-            return without_kernels(engine)
-        return {family: libraries[0] for family, libraries in FAMILIES[engine].items()}
-    own = without_kernels(engine)
+            return without_kernels(graphs)
+        return {family: libraries[0] for family, libraries in FAMILIES[graphs].items()}
+    own = without_kernels(graphs)
     if device_kernels:
-        libraries = FAMILIES[engine].items()
+        libraries = FAMILIES[graphs].items()
         own |= {family: WORKBENCH for family, known in libraries if WORKBENCH in known}
     if kernels in ("dropout", "off", False):
         return own
-    usual = {family: libraries[0] for family, libraries in FAMILIES[engine].items()}
+    usual = {family: libraries[0] for family, libraries in FAMILIES[graphs].items()}
     left_out = set(_LEFT_OUT.get(kernels, ()))
     if not device_kernels:
         left_out |= {family for family, library in usual.items() if library == WORKBENCH}
     return usual | {family: own[family] for family in left_out - IN_TORCH_INTEROP}
 
 
-def without_kernels(engine: str) -> dict[str, str]:
+def without_kernels(graphs: GraphKind) -> dict[str, str]:
     """Family -> ONNX Runtime's library: in standard operators where its own gradient is slow."""
     return {
         family: STANDARD if STANDARD in libraries else ONNX_RUNTIME
-        for family, libraries in FAMILIES[engine].items()
+        for family, libraries in FAMILIES[graphs].items()
     }
 
 
@@ -174,7 +175,7 @@ def of_device_graph(device_kernels: bool, choices: tuple[str, ...]) -> tuple[str
     """
     if device_kernels or not choices:
         return choices
-    return as_choices(without_kernels("ondevice") | libraries_of(choices))
+    return as_choices(without_kernels(GraphKind.DEVICE) | libraries_of(choices))
 
 
 def sentence_of(libraries: Mapping[str, str]) -> str:

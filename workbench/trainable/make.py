@@ -9,6 +9,7 @@ from workbench.errors import UntrainableError
 from workbench.export.export import LAYER
 from workbench.export.exported_graph import LINE
 from workbench.onnx_io.graph_metadata import BACKWARD, FUNCTION
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.trainable.custom_gradient import BackwardGraph, NodeGradient
 from workbench.trainable.function_gradient import NOTE as FUNCTION_NOTE
 from workbench.trainable.function_gradient import function_gradients
@@ -61,6 +62,9 @@ def make_trainable(
         return onnx_model, Report()
     updates = _append_state(edit)
     made = _write(model)
+    if updates:
+        added = output_specs(made)[len(onnx_model.graph.output) :]
+        check_rewrite(made, "updated buffers as outputs", (*output_specs(onnx_model), *added))
     # Written first: new nodes get the names of their values then.
     gradients = node_gradients(model.graph, path)
     return made, Report(rewritten, updates, gradients, history.replacements())
@@ -73,7 +77,11 @@ def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[No
     """
     before = _read(onnx_model).graph
     in_backward = custom_backward_nodes(before)
-    listed = [(_kind(node), _label(node)) for node in before if node not in in_backward]
+    listed = [
+        (_label(node), NodeFinding(_kind(node), _label(node), "trains", layer=layer_of(node)))
+        for node in before
+        if node not in in_backward
+    ]
     model = _read(onnx_model)
     _, rewritten = _rewrite(model, requires_grad, NodeHistory(model.graph))
     path = GradientPath(model.graph, requires_grad)
@@ -86,7 +94,7 @@ def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[No
             known[label] = NodeFinding(
                 _kind(node), label, "cannot", found.reason, found.remedy, layer_of(node)
             )
-    return [known.get(label, NodeFinding(op, label, "trains")) for op, label in listed]
+    return [known.get(label, node)._replace(layer=node.layer) for label, node in listed]
 
 
 def leading_to_outputs(onnx_model: onnx.ModelProto, names: Sequence[str]) -> list[str]:

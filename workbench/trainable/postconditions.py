@@ -38,7 +38,8 @@ class Postconditions:
         self._outputs = _outputs(edit.graph)
         self._reached = _reached(edit.graph, edit.path)
         self._nodes = set(edit.graph)
-        self._applied: list[str] = []
+        before = edit.model.metadata_props.get(REWRITES, "")
+        self._applied = before.split(", ") if before else []
 
     def check(self, rewrite: Rewrite, rewritten: Sequence[ir.Node], edit: GraphEdit) -> None:
         """Check `edit.graph`, whose `edit.path` is current.

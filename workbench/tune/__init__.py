@@ -22,8 +22,8 @@ from workbench.progress import ProgressBar
 from workbench.runs import prepare
 from workbench.runs.launch import worker_environment
 from workbench.settings.config import TrainingConfig
-from workbench.settings.engines import engine_info
-from workbench.settings.kernel_variants import VARIANTS, variants_of
+from workbench.settings.engines import GraphKind, engine_info
+from workbench.settings.kernel_variants import different_variants, tunable_engines
 from workbench.tune.families import refine
 from workbench.tune.products import ensure_product_times
 from workbench.tune.result import Tuning, as_entry
@@ -70,7 +70,7 @@ def tune(
     Args:
         model: a `Model`, or what `load_model` takes.
         data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
-        engines: of "ortmodule" and "ondevice"; None: those that can train the model.
+        engines: those whose kernels can be chosen; None: those that can train the model.
         families: whether to try families of operators, which takes up to a minute per engine.
         report: called with short progress texts; None: a progress bar in notebooks.
         **settings: fields of `TrainingConfig`; the model's defaults apply to the others.
@@ -86,7 +86,7 @@ def tune(
     chosen = _engines(engines, loaded)
     _check_settings(settings)
     with temporary_folder() as folder, disk_errors(folder, EngineError), ProgressBar() as bar:
-        if "ortmodule" in chosen:
+        if any(engine_info(name).graphs == GraphKind.ORTMODULE for name in chosen):
             # The default of a machine that is set up, where the faster products have been measured.
             ensure_product_times(report or bar.say)
         entries = []
@@ -128,7 +128,7 @@ class _TuningWork:
             WorkbenchError: that of the first variant that failed.
         """
         engine, threads = self.config.engine, self.config.threads
-        variants = variants_of(engine, threads, usable_extensions())
+        variants = different_variants(engine, threads, usable_extensions())
         code = self.model.code.merged_with(code_of(self.config.losses))
         with TimedProcesses(self.folder) as processes:
             for number, (name, variant) in enumerate(variants.items(), 1):
@@ -159,14 +159,15 @@ class _TuningWork:
 
 
 def _engines(engines: Sequence[str] | str | None, model: Model) -> list[str]:
+    known = tunable_engines()
     if engines is None:
-        return [name for name in VARIANTS if model.has_module or not engine_info(name).needs_module]
+        return [name for name in known if model.has_module or not engine_info(name).needs_module]
     names = [engines] if isinstance(engines, str) else list(engines)
     problems = [
-        f"engines contains {name!r}: only {' and '.join(VARIANTS)} have variants. "
-        f"{nearest(str(name), VARIANTS)}"
+        f"engines contains {name!r}: only {' and '.join(known)} have variants. "
+        f"{nearest(str(name), known)}"
         for name in names
-        if name not in VARIANTS
+        if name not in known
     ]
     if len(set(map(str, names))) != len(names) or not names:
         problems.append(f"engines={names!r}: give each engine once, and at least one.")
@@ -195,5 +196,5 @@ def _check_settings(settings: dict[str, Any]) -> None:
 def _check_unchosen(config: TrainingConfig) -> None:
     names = ("pytorch_kernels", "operator_kernels", "threads")
     given = [name for name in names if name in config.ortmodule.changed]
-    if config.engine == "ortmodule" and given:
+    if config.graphs == GraphKind.ORTMODULE and given:
         raise ConfigError([f"ortmodule: tuning chooses {' and '.join(given)}; omit them."])

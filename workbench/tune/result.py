@@ -16,6 +16,7 @@ from workbench.errors import ConfigError, EngineError, nearest
 from workbench.files.output_file import output_path
 from workbench.machine.load import Load
 from workbench.settings.config import TrainingConfig
+from workbench.settings.engines import GraphKind, engine_info
 from workbench.settings.kernel_variants import DEFAULT, VARIANTS
 from workbench.tuning_results.record import Entry, Family, Measured, TuningRecord
 from workbench.tuning_results.storage import write_tuning
@@ -44,9 +45,12 @@ class Tuning:
         if engine not in found:
             raise ConfigError([f"{engine!r} was not tuned. {nearest(engine, found)}"])
         entry = found[engine]
-        chosen = VARIANTS[engine][entry.chosen].settings(engine, entry.threads)
+        graphs = engine_info(engine).graphs
+        assert graphs is not None, "an entry is of an engine with variants"
+        chosen = VARIANTS[graphs][entry.chosen].settings(graphs, entry.threads)
         if entry.operator_kernels:
-            place = chosen.setdefault("ortmodule", {}) if engine == "ortmodule" else chosen
+            nested = graphs == GraphKind.ORTMODULE
+            place = chosen.setdefault("ortmodule", {}) if nested else chosen
             place["operator_kernels"] = entry.operator_kernels
         return chosen
 
@@ -100,7 +104,7 @@ def rows(entry: Entry) -> list[tuple[str, str]]:
     """The description of each variant and its figures, the fastest first."""
     return [
         (
-            VARIANTS[entry.engine][each.variant].description,
+            entry.described(each.variant),
             f"{each.step_ms:8.2f} ms  {each.ratio:.2f} ({each.low:.2f} to {each.high:.2f})",
         )
         for each in sorted(entry.measured, key=lambda each: each.ratio)

@@ -10,6 +10,7 @@ from workbench.extensions.native_extension import DEVICE_KERNELS
 from workbench.files.input_file import display_path
 from workbench.models import Model
 from workbench.settings.config import TrainingConfig
+from workbench.settings.engines import GraphKind
 from workbench.settings.kernel_variants import (
     DEFAULT,
     NO_LINEAR,
@@ -41,7 +42,7 @@ def with_chosen_kernels(config: TrainingConfig, model: Model) -> TrainingConfig:
         ConfigError: `tuning` is not a file of a tuning, or is not of this machine and shapes.
     """
     tuning = config.tuning
-    if config.engine not in VARIANTS or tuning == "off" or isinstance(tuning, TunedKernels):
+    if config.graphs is None or tuning == "off" or isinstance(tuning, TunedKernels):
         return config
     entry: Entry | None
     if tuning == "kept":
@@ -68,7 +69,8 @@ def with_variant(config: TrainingConfig, model: Model, name: str) -> TrainingCon
     """With the settings of one of `VARIANTS`."""
     if name == DEFAULT:
         return with_faster_products(config, model)
-    changed = VARIANTS[config.engine][name].settings(config.engine, config.threads)
+    assert config.graphs is not None
+    changed = VARIANTS[config.graphs][name].settings(config.graphs, config.threads)
     options = changed.pop("ortmodule", None)
     if options is not None:
         changed["ortmodule"] = config.ortmodule.model_copy(update=options)
@@ -79,7 +81,7 @@ def with_operator_kernels(config: TrainingConfig, choices: tuple[str, ...]) -> T
     """With these families by other libraries; unchanged without any."""
     if not choices:
         return config
-    if config.engine == "ondevice":
+    if config.graphs == GraphKind.DEVICE:
         return config.model_copy(update={"operator_kernels": choices})
     options = config.ortmodule.model_copy(update={"operator_kernels": choices})
     return config.model_copy(update={"ortmodule": options})
@@ -92,7 +94,7 @@ def with_faster_products(config: TrainingConfig, model: Model) -> TrainingConfig
     if chosen before the process starts, PyTorch's idle threads leave the cores to them. Not so
     where PyTorch runs convolutions: its threads take longer to wake.
     """
-    if config.engine != "ortmodule" or config.ortmodule.pytorch_kernels != "auto":
+    if config.graphs != GraphKind.ORTMODULE or config.ortmodule.pytorch_kernels != "auto":
         return config
     if os.environ.get("OMP_WAIT_POLICY", "PASSIVE").upper() != "PASSIVE":
         return config  # the user's policy is kept, with which the threads do not sleep
@@ -103,7 +105,7 @@ def with_faster_products(config: TrainingConfig, model: Model) -> TrainingConfig
     if times is None or not times.prefers_onnxruntime or not suits:
         return config
     name = WORKBENCH if own else NO_LINEAR
-    changed = VARIANTS["ortmodule"][name].settings("ortmodule", config.threads)["ortmodule"]
+    changed = VARIANTS[config.graphs][name].settings(config.graphs, config.threads)["ortmodule"]
     options = config.ortmodule.model_copy(update=changed)
     return _with_note(config.model_copy(update={"ortmodule": options}), name, str(times))
 
@@ -122,11 +124,11 @@ def _given(config: TrainingConfig) -> str:
     """A user's setting that a variant would change; empty: there is none."""
     if config.processes > 1:
         return f"processes={config.processes}"
-    own = config.operator_kernels if config.engine == "ondevice" else ()
-    options = config.ortmodule
-    if own or (config.engine == "ortmodule" and options.operator_kernels):
-        return f"operator_kernels={','.join(own or options.operator_kernels)}"
-    if config.engine == "ondevice":
+    of_device, options = config.graphs == GraphKind.DEVICE, config.ortmodule
+    own = config.operator_kernels if of_device else options.operator_kernels
+    if own:
+        return f"operator_kernels={','.join(own)}"
+    if of_device:
         return "" if config.device_kernels else "device_kernels=False"
     if options.threads is not None:
         return f"threads={options.threads} of ortmodule"

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from workbench.display.validation_messages import validation_message
-from workbench.settings.kernel_variants import DEFAULT, VARIANTS
+from workbench.settings.engines import GraphKind, engine_info
+from workbench.settings.kernel_variants import DEFAULT, tunable_engines, variants_of
 from workbench.settings.operator_kernels import check_choices, libraries_of, sentence_of
 
 KIND: Literal["kernel-tuning"] = "kernel-tuning"
@@ -129,9 +130,9 @@ class Entry(Record):
 
     @model_validator(mode="after")
     def _know_variants(self) -> Entry:
-        known = VARIANTS.get(self.engine)
-        if known is None:
-            raise ValueError(f"engine {self.engine!r} is none of {', '.join(VARIANTS)}")
+        known = variants_of(self.engine)
+        if not known:
+            raise ValueError(f"engine {self.engine!r} is none of {', '.join(tunable_engines())}")
         names = [each.variant for each in self.measured]
         for name in (*names, self.chosen):
             if name not in known:
@@ -145,10 +146,10 @@ class Entry(Record):
     @model_validator(mode="after")
     def _know_families(self) -> Entry:
         check_choices(
-            self.engine, tuple(f"{each.family}={each.library}" for each in self.chosen_families)
+            self._graphs, tuple(f"{each.family}={each.library}" for each in self.chosen_families)
         )
         for each in self.families:
-            check_choices(self.engine, (f"{each.family}={each.library}",))
+            check_choices(self._graphs, (f"{each.family}={each.library}",))
         if (self.refined is None) != (not self.chosen_families):
             raise ValueError("families were chosen without a measurement of all, or the reverse")
         return self
@@ -161,7 +162,17 @@ class Entry(Record):
     def operator_kernels(self) -> tuple[str, ...]:
         """The setting of that name, of families that another library computes faster."""
         chosen = tuple(f"{each.family}={each.library}" for each in self.chosen_families)
-        return check_choices(self.engine, chosen)
+        return check_choices(self._graphs, chosen)
+
+    @property
+    def _graphs(self) -> GraphKind:
+        graphs = engine_info(self.engine).graphs
+        assert graphs is not None, "its variants are known"
+        return graphs
+
+    def described(self, variant: str) -> str:
+        """The description of one of its variants."""
+        return variants_of(self.engine)[variant].description
 
     @property
     def disturbed(self) -> bool:
@@ -182,7 +193,7 @@ class Entry(Record):
     @property
     def sentence(self) -> str:
         """The chosen variant, and its time relative to the default's."""
-        described = VARIANTS[self.engine][self.chosen].description
+        described = self.described(self.chosen)
         found, refined = self.of_chosen, self.refined
         beside = (
             f", beside other programs on {self.other_cores:.1f} cores" if self.disturbed else ""

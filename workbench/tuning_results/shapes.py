@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.models import Model
 from workbench.settings.config import TrainingConfig
+from workbench.settings.engines import GraphKind
 
 
 def shape_class(model: Model, config: TrainingConfig) -> str:
@@ -35,6 +36,6 @@ _NO_MATTER = {
 
 def _options(config: TrainingConfig) -> dict[str, Any]:
     """The options of ORTModule that change its graph; none for other engines."""
-    if config.engine != "ortmodule":
+    if config.graphs != GraphKind.ORTMODULE:
         return {}
     return config.ortmodule.model_dump(mode="json", exclude_defaults=True, exclude=_NO_MATTER)

@@ -49,6 +49,7 @@ def _of_engine(request: VerificationRequest, batch: Batch, report: Report) -> Ve
             report=report,
             targets=target_specs(batch.targets),
             disable_randomness=True,
+            fresh_process=True,
         )
     )
     report("computing the gradients")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
+
 if TYPE_CHECKING:
     import onnx
 
@@ -18,6 +20,13 @@ def in_double_precision(model: onnx.ModelProto) -> onnx.ModelProto:
     made = onnx.ModelProto()
     made.CopyFrom(model)
     _convert(made.graph)
+    double = [
+        each._replace(element_type=onnx.TensorProto.DOUBLE)
+        if each.element_type == onnx.TensorProto.FLOAT
+        else each
+        for each in output_specs(model)
+    ]
+    check_rewrite(made, "double precision", double)
     return made
 
 

@@ -16,6 +16,7 @@ from workbench.data import Batch
 from workbench.data.target_specs import target_specs
 from workbench.errors import UntrainableError
 from workbench.models import load_saved
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.ort.graph.gradient import parameters_as_inputs
 from workbench.ort.graph.inference import InferenceSession
 from workbench.trainable import make_trainable
@@ -157,10 +158,11 @@ def _loss_graph(
     return parameters_as_inputs(graph, list(weights)), weights
 
 
-def _use_batch_statistics(graph: onnx.ModelProto, updated: set[str]) -> None:
+def _use_batch_statistics(model: onnx.ModelProto, updated: set[str]) -> None:
     from onnx import helper
 
-    for node in graph.graph.node:
+    outputs = output_specs(model)
+    for node in model.graph.node:
         if node.op_type != "BatchNormalization" or node.input[3] not in updated:
             continue
         others = [attribute for attribute in node.attribute if attribute.name != "training_mode"]
@@ -168,6 +170,7 @@ def _use_batch_statistics(graph: onnx.ModelProto, updated: set[str]) -> None:
         node.attribute.extend([*others, helper.make_attribute("training_mode", 1)])
         del node.output[1:]
         node.output.extend([f"{node.output[0]}.mean", f"{node.output[0]}.var"])
+    check_rewrite(model, "statistics of the batch", outputs)
 
 
 def _as(feeds: Feeds, dtype: type[np.floating]) -> Feeds:

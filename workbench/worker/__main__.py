@@ -150,6 +150,7 @@ def train_run(
             targets=target_specs(dataset.train.targets),
             checkpoint=checkpoint,
             ranks=ranks,
+            fresh_process=True,
         )
     )
     events.write("built", rss_before_bytes=rss_before_bytes)

@@ -48,10 +48,10 @@ describe("a chart", () => {
 
   it("of a metric is shown for steps, and not for rounds, which have charts of their own", () => {
     const metric = new Panel("metric", state, listener);
-    metric.draw();
+    metric.place();
     expect(metric.root.hidden).toBe(false);
     stepName = "round";
-    metric.draw();
+    metric.place();
     expect(metric.root.hidden).toBe(true);
     expect(horizontalAxis("step", stepName).label).toBe("round");
     expect(horizontalAxis("time", stepName).label).toBe("time in training");
@@ -63,6 +63,7 @@ describe("a chart", () => {
     sized(0, 0);
     panel.rebuild();
     sized(400, 200);
+    panel.place();
     panel.draw();
     expect(plots.at(-1)).toMatchObject({ width: 400, height: 200 });
   });
@@ -71,7 +72,22 @@ describe("a chart", () => {
     sized(400, 200);
     panel.draw();
     sized(300, 150);
-    panel.draw();
+    panel.place();
     expect(plots).toMatchObject([{ width: 300, height: 150 }]);
+  });
+
+  it("that shows nothing new leaves the page as it is", async () => {
+    sized(400, 200);
+    panel.place();
+    panel.draw();
+    panel.describe();
+    const seen: MutationRecord[] = [];
+    const observer = new MutationObserver((records) => seen.push(...records));
+    observer.observe(panel.root, { subtree: true, childList: true, attributes: true, characterData: true });
+    panel.place();
+    panel.draw();
+    panel.describe();
+    seen.push(...observer.takeRecords());
+    expect(seen).toEqual([]);
   });
 });

@@ -5,6 +5,7 @@ export const plots: { width: number; height: number }[] = [];
 
 export default class {
   over = document.createElement("div");
+  cursor = { left: -10 };
   width: number;
   height: number;
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import runDetail from "../src/run_browser/run_detail";
 import type { RunRow } from "../src/run_browser/run_row";
 import runTable from "../src/run_browser/run_table";
 import { row } from "./run_rows";
@@ -287,29 +286,5 @@ describe("the table of runs", () => {
     const { el, grid } = render(Array.from({ length: 10_000 }, (_, index) => row(`run-${index}`)));
     expect(grid.getAttribute("aria-rowcount")).toBe("10001");
     expect(el.querySelectorAll(".wb-run-row").length).toBeLessThan(60);
-  });
-});
-
-describe("the detail of a run", () => {
-  it("shows facts and why it failed, and closes", async () => {
-    const traits = { heading: "", facts: [["Model", "m"]], settings: [], problem: "It failed.", traceback: "T", png: "", figure_text: "Loss", run_id: "id", restorable: true };
-    const model = new WidgetModel(traits);
-    const el = document.createElement("div");
-    document.body.replaceChildren(el);
-    runDetail.render({ model, el, signal: new AbortController().signal } as never);
-    expect(el.hidden).toBe(true);
-    model.receive("heading", "a run");
-    await Promise.resolve();
-    expect(el.textContent).toContain("It failed.");
-    expect(el.textContent).toContain("No step was taken");
-    model.receive("figure_text", "");
-    await Promise.resolve();
-    expect(el.textContent).not.toContain("No step was taken");
-    const button = (name: string) => [...el.querySelectorAll("button")].find((each) => each.textContent === name);
-    button("Use its settings")?.click();
-    expect(model.sent).toEqual([{ kind: "restore" }]);
-    button("Close")?.click();
-    await Promise.resolve();
-    expect(el.hidden).toBe(true);
   });
 });

@@ -18,6 +18,7 @@ const traits = () => ({
   problem: "",
   sentences: "",
   good: true,
+  offer: "",
   outdated: false,
   tables: [] as { caption: string; columns: string[]; rows: string[][] }[],
 });
@@ -101,5 +102,16 @@ describe("a task", () => {
     expect(shown.el.querySelector('[role="alert"]')?.textContent).toBe("It crashed.");
     shown.model.receive("applies", false);
     expect(shown.el.hidden).toBe(true);
+  });
+
+  it("offers to apply what its result suggests", () => {
+    const { el, model } = shown;
+    const offered = () => [...el.querySelectorAll("button")].filter((one) => !one.hidden).map(({ textContent }) => textContent);
+    expect(offered()).toEqual(["Verify"]);
+    model.receive("sentences", "The largest batch that fits has 64 rows.");
+    model.receive("offer", "Use batch size 64");
+    expect(offered()).toEqual(["Verify", "Use batch size 64"]);
+    button("Use batch size 64").click();
+    expect(model.sent).toEqual([{ kind: "apply" }]);
   });
 });

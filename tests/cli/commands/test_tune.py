@@ -25,7 +25,7 @@ def test_the_command_prints_saves_and_is_used(workbench: Invoke, tmp_path: Path)
     assert outcome.status == 0, outcome.stderr
     record = json.loads(outcome.stdout)
     assert record == json.loads((tmp_path / "tuned.json").read_text(encoding="utf-8"))
-    assert [entry["engine"] for entry in record["entries"]] == ["ortmodule", "ondevice"]
+    assert [entry["engine"] for entry in record["entries"]] == ["ondevice", "ortmodule"]
     settings = ("--steps=2", "--threads=1", "--json", f"--tuning={tmp_path}/tuned.json")
     for engine in ("ortmodule", "ondevice"):
         outcome = workbench("train", "digits-mlp", "--engine", engine, *settings, **named)

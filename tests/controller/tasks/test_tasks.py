@@ -489,6 +489,21 @@ def _task(name: str) -> Task:
     return next(each for each in TASKS if each.name == name)
 
 
+@pytest.mark.parametrize(("fits", "used"), [(64, 64), (4000, 1438)])
+def test_the_largest_batch_is_offered_as_far_as_there_are_rows(
+    page: Controller, monkeypatch: pytest.MonkeyPatch, fits: int, used: int
+) -> None:
+    monkeypatch.setattr(Artifacts, "largest_batch", lambda *_, **__: fits)
+    choose(page)
+    artifacts = Artifacts(Path("nowhere"), {})
+    page.tasks.show_prediction(SimpleNamespace(artifacts=artifacts))  # type: ignore[arg-type]
+    page.tasks.start("largest_batch")
+    result = done(page, "largest_batch").result
+    assert result is not None
+    assert f"{fits:,} rows" in result.sentences
+    assert (result.offer, result.settings) == (f"Use batch size {used:,}", {"batch_size": used})
+
+
 @pytest.mark.sweep
 def test_every_task_runs(
     page: Controller, digits: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -518,6 +533,9 @@ def test_every_task_runs(
         state = done(page, name)
         assert state.result is not None, state.problem
         assert said in state.result.sentences
+    found = page.tasks.state("largest_batch").result
+    assert found is not None
+    assert found.settings == {"batch_size": len(digits.train)}
     assert "ai.onnx;" in (tmp_path / "required_operators.config").read_text(encoding="utf-8")
     page.typed.set(threads=1)
     page.tasks.type("tune", "engines", "ondevice")

@@ -21,6 +21,8 @@ from tests.ort.ortmodule.usage.usage import UseCase, network, step
 CALLS = {"seen": 0}
 TOTAL = 0
 SCALE = 2.0
+spread: Any = 2.0
+"""Has the name of an attribute, as variables of scripts do."""
 
 Forward = Callable[[Any, Tensor], Any]
 
@@ -260,6 +262,22 @@ def generating(module: Any) -> Any:
     return found
 
 
+def reads_attribute(module: Any, x: Tensor) -> Tensor:
+    return module.linear(x) * module.spread  # type: ignore[no-any-return]
+
+
+def in_a_script(module: Any) -> Any:
+    """The variable of that name is another tensor after each call, and requires a gradient."""
+    global spread  # noqa: PLW0603 -- what is tested
+    spread, found, graphs = 2.0, [], []
+    for rows in (3, 4, 3):
+        found.append(seen(module, torch.randn(rows, 4)))
+        graphs.append(getattr(module, "built_graphs", ()))
+        spread = module.linear.weight.sum() * rows
+    first = [*map(id, graphs[0])]
+    return [*found, all([*map(id, each)] == first for each in graphs)]
+
+
 def lazy_layer(module: Any, x: Tensor) -> Tensor:
     return module.made(module.linear(x))  # type: ignore[no-any-return]
 
@@ -341,6 +359,7 @@ WITHIN: dict[str, UseCase] = {
         doing(reads_generated, generated=None), generating, 0, warns="'generated'"
     ),
     "generated-and-not-read": UseCase(doing(reads_none, generated=None), generating),
+    "variable-named-as-attribute": UseCase(doing(reads_attribute, spread=1.5), in_a_script),
     "lazy-layer": UseCase(lazy, batches),
     "squeezed": UseCase(doing(squeezes_batch), batches, 2),
     "squeezed-one-first": UseCase(doing(squeezes_all), one_first, 2),

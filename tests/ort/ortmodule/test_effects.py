@@ -18,7 +18,7 @@ PROBE = "tests.ort.ortmodule.usage.usage_probe"
 USUAL = list(
     representative(
         {name: case for name, case in CASES.items() if not case.sweep},
-        always=["generated-weights"],
+        always=["within:generated-weights", "within:variable-named-as-attribute"],
     )
 )
 SWEPT = [name for name, case in CASES.items() if case.sweep]

@@ -14,6 +14,7 @@ from workbench.errors import EngineError
 from workbench.profiling.request import ProfilingRequest
 from workbench.run_folder.operator_timing import OperatorTime
 from workbench.settings.config import make_config
+from workbench.settings.engines import GraphKind
 from workbench.tune import timed_processes, tune, turns
 from workbench.tune.families import __main__ as search
 from workbench.tune.families import refine
@@ -41,7 +42,7 @@ def test_shares_are_of_the_operators_time_whoever_computes_them() -> None:
         return OperatorTime("forward", op, op, "", 1, us)
 
     times = [took("Convolution", 30.0), took("ReluGrad", 50.0), took("(between nodes)", 20.0)]
-    found = shares_of("ondevice", times)
+    found = shares_of(GraphKind.DEVICE, times)
     assert found == {"relu": 0.5, "convolution": 0.3}
     assert list(found) == ["relu", "convolution"]
 
@@ -101,7 +102,7 @@ def run_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_turns: Non
     del quick_turns
     shares = {"relu": 0.5, "convolution": 0.3, "max_pool": 0.1, "sum": 0.06, "softmax": 0.02}
     monkeypatch.setattr(search, "measured_times", lambda engines: [])
-    monkeypatch.setattr(search, "shares_of", lambda engine, times: shares)
+    monkeypatch.setattr(search, "shares_of", lambda graphs, times: shares)
     monkeypatch.setattr(search, "Engines", FakeEngines)
     monkeypatch.setattr(search, "native_extension", lambda name: type("Found", (), {"problem": ""}))
     config = make_config({"engine": "ondevice", "threads": 1})

@@ -118,6 +118,9 @@ def test_nothing_new_sends_nothing(wire: Wire) -> None:
     wire.charts.add("pytorch", points(1, 0))
     wire.charts.flush()
     assert wire.sent == []
+    assert wire.charts.empty
+    wire.charts.add("pytorch", points(1, 1))
+    assert not wire.charts.empty
 
 
 def test_a_view_that_asks_gets_everything(wire: Wire) -> None:

@@ -10,13 +10,13 @@ import pytest
 
 import workbench as wb
 from tests.controller.recording_view import until
-from workbench.controller import Controller
+from workbench.controller import Controller, State
 from workbench.controller.code.page_code import code_for
 from workbench.controller.tasks import own_examples
 from workbench.controller.tasks.own_examples import OwnExamplesTask
 from workbench.controller.tasks.task import NO_MODEL
 from workbench.controller.view import View
-from workbench.errors import ConfigError, DataError
+from workbench.errors import ConfigError, DataError, RunError
 from workbench.settings.engines import offered_engines
 from workbench.widgets.pads import SketchPad, TextPad
 from workbench.widgets.train.own_examples import PADS, OwnExamples
@@ -98,6 +98,25 @@ def test_a_pad_trains_with_the_settings_of_its_section(part: OwnExamples) -> Non
     with pytest.raises(ConfigError, match="Steps: 'some' is not an integer"):
         pad.wait(60)
     assert "Steps: 'some' is not an integer" in pad.message, "beside the button that was pressed"
+
+
+def test_nothing_is_prepared_or_trained_beside_a_run(
+    part: OwnExamples, prepared: list[Any]
+) -> None:
+    choose(part, "sketch-cnn")
+    running = State("running", "busy", "Training digits-mlp on pytorch.")
+    part.controller._show(running)
+    part.section.opened = True
+    pad = part.pads["sketch-cnn"]
+    pad.add(STROKE, "A")
+    pad.train()
+    with pytest.raises(RunError, match="A run is in progress, and this would disturb it"):
+        pad.wait(60)
+    assert "A run is in progress" in pad.message
+    assert part.controller.tasks.wait(60)
+    assert prepared == []
+    part.controller._show(State("idle", "done", "Trained digits-mlp on pytorch."))
+    until(lambda: prepared == [(("image", "sketch-cnn"), {})])
 
 
 @pytest.mark.parametrize("model", ["sketch-cnn", "speech-commands", "text-gpt"])

@@ -28,6 +28,7 @@ from workbench.losses.loss_outputs import outputs_read, with_outputs_named
 from workbench.models import Model, load_saved
 from workbench.onnx_io.graph_metadata import uses_running_statistics
 from workbench.onnx_io.large_file import write_onnx
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
 from workbench.ort.graph.kernels.device_kernels import device_kernel_counts
 from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
@@ -194,11 +195,12 @@ def scale_loss(model: onnx.ModelProto, factor: float) -> None:
 
     if factor == 1:
         return
-    loss = model.graph.output[0]
+    loss, (expected, *others) = model.graph.output[0], output_specs(model)
     scaled, constant = f"{loss.name}.scaled", f"{loss.name}.scale"
     model.graph.initializer.append(helper.make_tensor(constant, TensorProto.FLOAT, [], [factor]))
     model.graph.node.append(helper.make_node("Mul", [loss.name, constant], [scaled], scaled))
     loss.name = scaled
+    check_rewrite(model, "scaled loss", [expected._replace(name=scaled), *others])
 
 
 def minimum_batch(graph: onnx.ModelProto, rewrites: RewriteReport) -> int:

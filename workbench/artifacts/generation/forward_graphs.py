@@ -15,6 +15,7 @@ from workbench.lora.linear_weight import LinearWeight
 from workbench.lora.module import module_linear_weights
 from workbench.modules.dynamic_axes import dynamic_axes_of
 from workbench.onnx_io.graph_metadata import ARGUMENT_GRADIENT, BACKWARD, FUNCTION_CALL, UPDATES
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 
 if TYPE_CHECKING:
     import onnx
@@ -166,6 +167,7 @@ def outputs_only(graph: onnx.ModelProto, kept: Sequence[int]) -> onnx.ModelProto
         # A buffer that is only written has no consumers, so the pass removed it.
         model.graph.initializers[str(value.name)] = value
     pruned: onnx.ModelProto = serde.serialize_model(model)
+    check_rewrite(pruned, "unread outputs left out", output_specs(copy))
     return pruned
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import UntrainableError
 from workbench.onnx_io.graph_metadata import UPDATES
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.onnx_io.tensor_data import tensor_array
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def remove_step_counters(model: onnx.ModelProto) -> tuple[str, ...]:
     """
     from onnx import TensorProto
 
-    graph = model.graph
+    graph, outputs = model.graph, output_specs(model)
     values = {tensor.name: tensor for tensor in graph.initializer}
     produced = {name: node for node in graph.node for name in node.output}
     reads = Counter(name for node in graph.node for name in node.input)
@@ -56,4 +57,6 @@ def remove_step_counters(model: onnx.ModelProto) -> tuple[str, ...]:
         graph.node.remove(node)
         graph.initializer.remove(values[buffer])
         found.append(buffer)
+    if found:
+        check_rewrite(model, "counters taken out", outputs)
     return tuple(found)

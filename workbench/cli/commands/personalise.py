@@ -26,7 +26,9 @@ def personalise(
     model: Annotated[
         str | None, typer.Option(help="Default: the sample for this kind of examples.")
     ] = None,
-    engine: Annotated[str, typer.Option(help="Engine that trains the model.")] = "ondevice",
+    engine: Annotated[
+        str | None, typer.Option(help="Engine that trains the model. Default: ondevice.")
+    ] = None,
     train: Annotated[
         str, typer.Option(help="head: train the last layer; all: all parameters.")
     ] = "head",
@@ -43,7 +45,7 @@ def personalise(
     """Fine-tune a base model on your own examples, and evaluate both on held-out ones."""
     import workbench as wb
 
-    settings |= opt.given(prompt=prompt)
+    settings |= opt.given(prompt=prompt, engine=engine)
     if export is not None:
         check_place(export, ModelError)
     # The command line gives text; `personalise` checks it.
@@ -52,7 +54,6 @@ def personalise(
         wb.personalise(
             wb.Examples.load(examples),
             model,
-            engine=engine,
             train=chosen,
             held_out=held_out,
             **settings,

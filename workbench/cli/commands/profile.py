@@ -61,11 +61,12 @@ def profile(
     """Measure the time of each operator in a training step, with ORTModule and with PyTorch."""
     import workbench as wb
     from workbench.cli.commands.training import dataset
+    from workbench.settings.engines import PROFILED_ENGINE
 
     settings |= opt.given(
         engine=engine,
         steps=steps,
-        ortmodule=chosen_ortmodule(settings.pop("ortmodule", None), [engine or "ortmodule"]),
+        ortmodule=chosen_ortmodule(settings.pop("ortmodule", None), [engine or PROFILED_ENGINE]),
     )
     check_plot(plot)
     with stderr.status("Loading the model") as status:

@@ -63,10 +63,11 @@ def train(
 ) -> None:
     """Train a model with one engine. Ctrl-C stops the run and writes a checkpoint."""
     import workbench as wb
+    from workbench.settings.engines import DEFAULT_ENGINE
 
     settings |= opt.given(
         engine=engine,
-        ortmodule=chosen_ortmodule(settings.pop("ortmodule", None), [engine or "ondevice"]),
+        ortmodule=chosen_ortmodule(settings.pop("ortmodule", None), [engine or DEFAULT_ENGINE]),
     )
     check_output(detached, plot)
     run = wb.train(model, dataset(data, target), detached=detached, **settings)

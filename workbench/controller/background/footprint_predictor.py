@@ -16,6 +16,7 @@ from workbench.data import Dataset
 from workbench.models import Model
 from workbench.profiling.profile import RUN_SETTINGS, profile
 from workbench.settings.config import make_config
+from workbench.settings.engines import ARTIFACTS_ENGINE
 
 
 def profile_settings(setup: Setup) -> dict[str, Any]:
@@ -98,7 +99,9 @@ class Predictor:
             report("loading the model and its data")
             model, data = self._loading(setup)()
             settings = profile_settings(setup)
-            self._view.show_profile(profile(model, data, "ondevice", report=report, **settings))
+            self._view.show_profile(
+                profile(model, data, ARTIFACTS_ENGINE, report=report, **settings)
+            )
         except Exception as error:  # the artifacts are what they were
             self._view.show_profile(None, problem=sentence_of(error))
 

@@ -162,10 +162,8 @@ class TaskRunner(View):
             for name in self._tasks:
                 self._made_with.pop(name, None)
                 self._change(name, problem="", result=None)
-            opened = list(self._setup.tasks)
         self.update()
-        for name in opened:
-            self._on_opened(name)
+        self._start_opened()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:  # noqa: ARG002
         self.update()
@@ -184,6 +182,8 @@ class TaskRunner(View):
         if state.active != self._active:
             self._active = state.active
             self.update()
+            if not state.active:
+                self._start_opened()
 
     def _refusal(self, task: Task) -> str:
         if task.needs_model and self._model is None:
@@ -196,8 +196,14 @@ class TaskRunner(View):
 
     def _on_opened(self, name: str) -> None:
         self._thread.ask(lambda: self._describe(name))
-        if not self._tasks[name].action:
+        if not self._tasks[name].action and not self._active:  # it would disturb a run
             self.start(name)
+
+    def _start_opened(self) -> None:
+        with self._lock:
+            opened = list(self._setup.tasks)
+        for name in opened:
+            self._on_opened(name)
 
     def _readable(self, name: str) -> Mapping[str, Any]:
         return self._tasks[name].read(self._texts[name])[0]

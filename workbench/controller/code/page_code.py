@@ -14,8 +14,7 @@ from workbench.controller.setup import Setup
 from workbench.controller.tasks import TASKS
 from workbench.data import Dataset
 from workbench.models import Model
-
-ONDEVICE = ("engine='ondevice'",)
+from workbench.settings.engines import ARTIFACTS_ENGINE
 
 
 def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) -> str:
@@ -70,7 +69,9 @@ def _artifacts(setup: Setup) -> list[str]:
         "graph = wb.GraphView(artifacts)",
     ]
     if setup.profiled:
-        call = call_text("wb.profile", ["model", "data", *ONDEVICE], profile_settings(setup))
+        call = call_text(
+            "wb.profile", ["model", "data", f"engine={ARTIFACTS_ENGINE!r}"], profile_settings(setup)
+        )
         lines += [f"profile = {call}", "graph.paint(profile)"]
     return [*lines, "graph"]
 

@@ -31,7 +31,7 @@ class LargestBatchTask(Task):
         SettingField(
             "memory_bytes",
             "Memory",
-            "beside the 50 MB that a process of Python has taken before",
+            "in addition to the 50 MB of a Python process",
             "bytes",
             "500 MB",
         ),
@@ -46,8 +46,15 @@ class LargestBatchTask(Task):
         if not found:
             return TaskResult(f"Not even the smallest batch fits into {memory}.", good=False)
         if found == LARGEST_BATCH:
-            return TaskResult(f"A batch of {found:,} rows fits into {memory}; no larger is tried.")
-        return TaskResult(f"The largest batch that fits into {memory} has {found:,} rows.")
+            sentence = f"A batch of {found:,} rows fits into {memory}; no larger is tried."
+        else:
+            sentence = f"The largest batch that fits into {memory} has {found:,} rows."
+        rows = _training_rows(inputs)
+        if rows is not None and rows < found:
+            sentence += f" The training split has {rows:,}."
+            found = rows
+        offer = f"Use batch size {found:,}"
+        return TaskResult(sentence, offer=offer, settings={"batch_size": found})
 
     def code(
         self,
@@ -56,6 +63,13 @@ class LargestBatchTask(Task):
         given: Sequence[str],  # noqa: ARG002
     ) -> list[str]:
         return [call_text("artifacts.largest_batch", [], _options(setup, values))]
+
+
+def _training_rows(inputs: Inputs) -> int | None:
+    """Rows of the training split; None: no dataset is chosen."""
+    if not inputs.setup.dataset and inputs.model().dataset is None:
+        return None
+    return len(inputs.load()[1].train)
 
 
 def _options(setup: Setup, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from workbench.load.base_sample import BaseSample, base_samples
 from workbench.personalisation import prepare
 from workbench.personalisation.example import Kind
 from workbench.personalisation.personalise import DEFAULTS, HELD_OUT
-from workbench.settings.engines import offered_engines
+from workbench.settings.engines import DEFAULT_ENGINE, offered_engines
 
 PADS: Mapping[Kind, str] = {"image": "SketchPad", "audio": "SoundPad", "text": "TextPad"}
 """Public name of the widget that makes examples of each kind."""
@@ -51,7 +51,7 @@ class OwnExamplesTask(Task):
     def fields(self) -> tuple[SettingField, ...]:
         """Its fields; the engines are those that are registered when it is asked."""
         return (
-            SettingField("engine", "Engine", "", "choice", "ondevice", offered_engines()),
+            SettingField("engine", "Engine", "", "choice", DEFAULT_ENGINE, offered_engines()),
             SettingField(
                 "train",
                 "Layers to train",

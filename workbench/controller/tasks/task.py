@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from workbench.artifacts import Artifacts
@@ -35,6 +36,10 @@ class TaskResult(NamedTuple):
     good: bool = True
     """Whether what was checked, if anything was, is right."""
     tables: tuple[Table, ...] = ()
+    offer: str = ""
+    """Text of a button that applies `settings`; empty: there is none."""
+    settings: Mapping[str, Any] = MappingProxyType({})
+    """Settings of training that the result suggests, by name."""
 
 
 class TaskState(NamedTuple):

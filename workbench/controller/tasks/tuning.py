@@ -12,7 +12,7 @@ from workbench.controller.tasks.task import Inputs, Report, Table, Task, TaskRes
 from workbench.errors import EngineError
 from workbench.files.output_file import check_place, output_path
 from workbench.models import Model
-from workbench.settings.kernel_variants import VARIANTS
+from workbench.settings.kernel_variants import tunable_engines
 from workbench.tune import CHOSEN, NO_EFFECT, tune
 from workbench.tune.result import notes
 from workbench.tuning_results.record import Entry
@@ -32,12 +32,15 @@ class TuningTask(Task):
         "Machine and checkpoints, is off."
     )
     action = "Tune"
-    fields = (
-        SettingField(
-            "engines", "Engines to tune", "", "choice", "all that can train it", tuple(VARIANTS)
-        ),
-        SettingField("save", "Also save to", "a file to give as Tuning", "text", "no file"),
-    )
+
+    @property
+    def fields(self) -> tuple[SettingField, ...]:
+        """Its fields; the engines are those that are registered when it is asked."""
+        every = "all that can train it"
+        return (
+            SettingField("engines", "Engines to tune", "", "choice", every, tunable_engines()),
+            SettingField("save", "Also save to", "a file to give as Tuning", "text", "no file"),
+        )
 
     def run(self, inputs: Inputs, report: Report) -> TaskResult:
         save = inputs.values.get("save")
@@ -85,7 +88,7 @@ def _sentences(entry: Entry) -> list[str]:
 def _table(entry: Entry) -> Table:
     rows = [
         (
-            VARIANTS[entry.engine][each.variant].description,
+            entry.described(each.variant),
             f"{each.step_ms:.2f} ms",
             f"{each.ratio:.2f} ({each.low:.2f} to {each.high:.2f})",
         )

@@ -19,7 +19,7 @@ from torch import nn
 from workbench.export.effects.container_contents import ways_of
 from workbench.export.effects.user_functions import (
     UserFunctions,
-    names_read,
+    globals_read,
     user_classes,
 )
 
@@ -152,7 +152,7 @@ class StateSnapshot:
                 self._visit(value, "state", f"its attribute {prefix + name!r}")
 
     def _function(self, function: FunctionType) -> None:
-        scope, read = function.__globals__, set(names_read(function.__code__))
+        scope, read = function.__globals__, set(globals_read(function.__code__))
         names = [name for name in read if name in scope]
         self._names(scope, names, lambda name: f"the global variable {name!r}")
         for name in names:

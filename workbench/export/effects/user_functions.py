@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -14,6 +15,10 @@ _KNOWN = frozenset(
     {"torch", "numpy", "onnx", "onnxruntime", "onnxscript", "transformers", "workbench"}
 )
 """Packages whose functions and objects are not inspected: they have no relevant state."""
+_OF_GLOBALS = frozenset(
+    {"LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
+)
+"""Instructions that look up a global, the last two in the body of a class."""
 
 
 def is_users(value: Any) -> bool:
@@ -66,7 +71,8 @@ class UserFunctions:
                 self.functions.append(function)
                 read = set(names_read(function.__code__))
                 scope = function.__globals__
-                waiting += [scope[name] for name in read if name in scope]
+                called = set(globals_read(function.__code__))
+                waiting += [scope[name] for name in called if name in scope]
                 waiting += [value for _, value in closure(function)]
                 for name in read - self.names:
                     waiting += self._methods.get(name, ())
@@ -83,11 +89,26 @@ def _functions(value: Any) -> Iterator[FunctionType]:
 
 
 def names_read(code: CodeType) -> Iterator[str]:
-    """Names that a function, or one within it, looks up outside of its local variables."""
-    yield from code.co_names
+    """Names that a function, or one within it, looks up outside of its local variables: globals,
+    attributes and methods."""
+    for each in _with_inner(code):
+        yield from each.co_names
+
+
+def globals_read(code: CodeType) -> Iterator[str]:
+    """The globals and builtins among them. An attribute may have the name of a global variable,
+    such as `loss` in a script."""
+    for each in _with_inner(code):
+        for instruction in dis.get_instructions(each):
+            if instruction.opname in _OF_GLOBALS:
+                yield str(instruction.argval)
+
+
+def _with_inner(code: CodeType) -> Iterator[CodeType]:
+    yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from names_read(constant)
+            yield from _with_inner(constant)
 
 
 def closure(function: FunctionType) -> list[tuple[str, Any]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
+
 if TYPE_CHECKING:
     import onnx
 
@@ -26,7 +28,7 @@ def approximate_gelu(model: onnx.ModelProto) -> int:
     """
     from onnx import helper
 
-    replaced = 0
+    outputs, replaced = output_specs(model), 0
     for node in model.graph.node:
         exact = all(a.name != "approximate" or a.s == b"none" for a in node.attribute)
         if node.op_type == "Gelu" and exact:
@@ -35,4 +37,6 @@ def approximate_gelu(model: onnx.ModelProto) -> int:
             replaced += 1
     if replaced and not any(entry.domain == MICROSOFT for entry in model.opset_import):
         model.opset_import.append(helper.make_opsetid(MICROSOFT, 1))
+    if replaced:
+        check_rewrite(model, "approximate Gelu", outputs)
     return replaced

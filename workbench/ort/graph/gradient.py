@@ -14,12 +14,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import ArtifactsError
+from workbench.onnx_io.rewrite_check import check_rewrite, output_spec, output_specs
 from workbench.ort.graph.batch_convolutions import write_batch_convolutions
 from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.kernels.device_kernels import name_as_portable, write_device_kernels
 from workbench.ort.graph.memory.recompute import recompute_in_backward
 from workbench.ort.graph.node_origins import NodeOrigin, NodeOrigins
 from workbench.ort.graph.standard_gradients import write_standard_gradients
+from workbench.ort.graph.sums import write_additions
 from workbench.ort.native import native
 from workbench.settings.operator_kernels import ONNX_RUNTIME
 
@@ -58,6 +60,7 @@ def parameters_as_inputs(model: onnx.ModelProto, names: Sequence[str]) -> onnx.M
         for name in names
         if name in given
     )
+    check_rewrite(made, "parameters as inputs", output_specs(model))
     return made
 
 
@@ -93,7 +96,7 @@ def build_training_graph(
             of the named output.
         gradients: gradients that the workbench defines.
         weight_decay: its product with the parameter is added to the gradient.
-        operator_kernels: family, of `FAMILIES["ondevice"]` -> library, where that is not the
+        operator_kernels: family, of `FAMILIES[GraphKind.DEVICE]` -> library, where that is not the
             workbench's.
 
     Raises:
@@ -128,6 +131,8 @@ def build_training_graph(
     replaced = write_batch_convolutions(made) | write_standard_gradients(made)
     again = recompute_in_backward(made, loss.name)
     updates = _write_updates(made, loss, trainable, state_updates, weight_decay)
+    for each in (made, kernels):
+        write_additions(each.graph)
     if other:
         name_as_portable(kernels.graph, made.graph)
     found = origins.of(made.graph, hidden.expanded, updates, {**replaced, **again})
@@ -155,11 +160,14 @@ def _write_updates(
     del graph.output[:]
     graph.output.append(loss)
     updates = _write_state(graph, state_updates)
+    flags = list(updates)
     # ONNX Runtime matches gradients with parameters by the order of the graph's inputs.
     for name in [value.name for value in graph.input if value.name in set(trainable)]:
         written = _accumulate(graph, name, found[f"{name}_grad"], weight_decay)
         updates.update(dict.fromkeys(written, name))
+        flags.append(written[-1])
     graph.input.append(_flag(_RESET))
+    check_rewrite(made, "updates in place", [*map(output_spec, (loss, *map(_flag, flags)))])
     return updates
 
 
@@ -226,7 +234,7 @@ def _accumulate(
     """Add the gradient of `parameter` to its buffer, or overwrite it after a reset.
 
     Returns:
-        The outputs of the new nodes.
+        The outputs of the new nodes, the flag last.
     """
     import onnx
     from onnx import helper

@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.ort.native import native
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class HiddenNodes:
             self._hide_nodes(joined, gradient)
             for node in joined[:-1]:
                 made.graph.node.remove(node)
+        check_rewrite(made, "nodes hidden from the gradient builder", output_specs(model))
         return made
 
     def reveal(self, model: onnx.ModelProto) -> None:
@@ -58,7 +60,7 @@ class HiddenNodes:
         place."""
         if not self._gradients:
             return
-        graph = model.graph
+        graph, outputs = model.graph, output_specs(model)
         nodes: list[onnx.NodeProto] = []
         for node in graph.node:
             kernel = _kernel(node)
@@ -73,6 +75,7 @@ class HiddenNodes:
                 nodes.append(node)
         del graph.node[:]
         graph.node.extend(nodes)
+        check_rewrite(model, "hidden nodes restored", outputs)
 
     def _hide_nodes(self, nodes: Sequence[onnx.NodeProto], gradient: NodeGradient) -> None:
         """Represent all of `nodes` by the last of them."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from workbench.ort.graph.rewrite_check import check_rewrite
+from workbench.onnx_io.rewrite_check import check_rewrite, output_spec
 
 if TYPE_CHECKING:
     import onnx
@@ -51,6 +51,7 @@ class GraphEditor:
         """Value -> the node that computes it."""
         self.renamed: dict[str, str] = {}
         """Value -> the one of another type that has replaced it."""
+        self._outputs = [output_spec(value) for value in proto.output]
         self.outputs = frozenset(value.name for value in proto.output)
         self.uses = Counter(self.outputs)
         """Value -> number of reads by nodes, plus one for an output of the graph."""
@@ -254,7 +255,7 @@ class GraphEditor:
         kept = [tensor for tensor in self.proto.initializer if self.uses[tensor.name]]
         del self.proto.initializer[:]
         self.proto.initializer.extend(kept)
-        check_rewrite(model, rewrite)
+        check_rewrite(model, rewrite, self._outputs)
 
     def _register(self, node: onnx.NodeProto) -> None:
         for name in filter(None, node.input):

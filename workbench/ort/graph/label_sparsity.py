@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from workbench.onnx_io.nodes import attribute, sort_nodes
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.graph.ignoring_loss import IgnoringLoss, ignoring_loss
-from workbench.ort.graph.rewrite_check import check_rewrite
 
 if TYPE_CHECKING:
     import onnx
@@ -59,7 +59,7 @@ def leave_out_ignored_labels(model: onnx.ModelProto) -> list[SparseLoss]:
     """
     import onnx
 
-    rewritten = []
+    outputs, rewritten = output_specs(model), []
     for name in [node.output[0] for node in model.graph.node if node.op_type in _LOSSES]:
         inferred = onnx.shape_inference.infer_shapes(model).graph.value_info
         graph = GraphEditor(model.graph, inferred)
@@ -73,7 +73,7 @@ def leave_out_ignored_labels(model: onnx.ModelProto) -> list[SparseLoss]:
         rewritten.append(SparseLoss(loss.node.op_type, name, added))
         _remove(graph, [node for node, _ in chain if node.op_type == "Reshape"])
         sort_nodes(model.graph, "The graph with its loss")
-        check_rewrite(model, "ignored labels left out")
+        check_rewrite(model, "ignored labels left out", outputs)
     return rewritten
 
 

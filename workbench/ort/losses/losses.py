@@ -12,6 +12,7 @@ from workbench.losses.loss import Loss
 from workbench.losses.loss_functions import load_function
 from workbench.losses.loss_outputs import outputs_read
 from workbench.models import TensorSpec
+from workbench.onnx_io.rewrite_check import check_rewrite, output_spec
 from workbench.ort.losses.class_losses import cross_entropy, nll
 from workbench.ort.losses.custom_loss import append_function, export_function
 from workbench.ort.losses.elementwise_losses import ELEMENTWISE
@@ -85,7 +86,9 @@ def append_losses(
         added = [graph.call(value, f"{PREFIX}.term") for value in values]
     del made.graph.output[:]
     scalars = [helper.make_tensor_value_info(one, TensorProto.FLOAT, []) for one in (name, *added)]
-    made.graph.output.extend([scalars[0], *outputs, *scalars[1:]])
+    outputs = [scalars[0], *outputs, *scalars[1:]]
+    made.graph.output.extend(outputs)
+    check_rewrite(made, "losses", [*map(output_spec, outputs)])
     return made
 
 

@@ -19,9 +19,11 @@ from workbench.ort.ortmodule.capture.autocast import (
     refuse_half_precision,
     refuse_what_pytorch_casts,
 )
+from workbench.ort.ortmodule.capture.cached_exports import CachedExports, ObtainedGraph, export
+from workbench.ort.ortmodule.capture.call_to_export import CallToExport
 from workbench.ort.ortmodule.capture.dtypes.narrow_dtypes import widen
 from workbench.ort.ortmodule.capture.dtypes.rounded_values import compute_in_float32
-from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph, export_forward
+from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.nested_values.structure import LEAF, Structure
 from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
@@ -54,12 +56,14 @@ class Origin(NamedTuple):
     """The shapes of these tensors in the call that it was built for."""
     axes: Axes
     """Their dynamic axes."""
-    export_s: float
-    """Seconds to export the module."""
+    export_s: float | None
+    """Seconds to export the module; None: the graph is from the cache."""
     gradient_s: float
     """Seconds to rewrite the graph and to build its gradient."""
     load_s: float
     """Seconds to load it into ONNX Runtime, trials of its threads included."""
+    cache_s: float | None
+    """Seconds to read the graph from the cache; None: it was exported."""
 
 
 class Built(NamedTuple):
@@ -113,6 +117,7 @@ def build(
     bucket_bytes: int | None = None,
     options: ORTModuleOptions = DEFAULTS,
     disable_randomness: bool = False,
+    exports: CachedExports | None = None,
 ) -> Built:
     """Export `module`, build its gradient graph and load it; takes seconds.
 
@@ -127,6 +132,7 @@ def build(
             pass; None: they are not.
         options: how to build and run the graph.
         disable_randomness: replace random draws by constants, see `without_randomness`.
+        exports: the cache of the module's forward graphs; None: it is exported.
 
     Raises:
         UntrainableError: the module cannot be exported or differentiated, or the arguments are
@@ -136,32 +142,32 @@ def build(
     if autocast is not None:
         held = {**layout.buffers, **layout.parameters}
         refuse_half_precision((name, registry[key]) for name, (registry, key) in held.items())
-    started = time.perf_counter()
-    exported = exported_once(
-        (arguments, tuple(map(_kind, tensors)), axes, options.training_outputs, autocast),
-        lambda: export_forward(
-            module,
-            arguments,
-            tensors,
-            axes,
-            layout.attributes.leave_out_changed,
-            options.training_outputs,
-            autocast,
-        ),
-    )
-    export_s = time.perf_counter() - started
-    updated = _updated_buffers(exported.model)
+    read = options.training_outputs
+    call = CallToExport(module, layout, arguments, tensors, axes, read, autocast)
+    exported = _exported(call) if exports is None else exports.exported(call)
+    updated = _updated_buffers(exported.graph.model)
     if autocast is not None:
         tensors = [in_float32(each) for each in tensors]
-    options = _compute_in_float32(exported, options, autocast)
-    exported = _with_randomness(exported, disabled=disable_randomness)
+    options = _compute_in_float32(exported.graph, options, autocast)
+    graph = _with_randomness(exported.graph, disabled=disable_randomness)
+    exported = exported._replace(graph=graph)
     with preserved_buffers(module.buffers()):
-        if exported.calls:
-            made = _in_segments(exported, tensors, layout, options, axes, export_s)
+        if graph.calls:
+            made = _in_segments(exported, tensors, layout, options, axes)
         else:
-            cuts = _cuts(exported, tensors, layout, options, bucket_bytes)
-            made = _in_pieces(exported, tensors, layout, options, axes, export_s, cuts)
-    return made._replace(updated=updated, ranges=exported.ranges)
+            cuts = _cuts(graph, tensors, layout, options, bucket_bytes)
+            made = _in_pieces(exported, tensors, layout, options, axes, cuts)
+    return made._replace(updated=updated, ranges=graph.ranges)
+
+
+def _exported(call: CallToExport) -> ObtainedGraph:
+    """The forward graph of `call`, exported now or by a copy of the module."""
+    kinds = tuple(map(_kind, call.tensors))
+    started = time.perf_counter()
+    graph = exported_once(
+        (call.arguments, kinds, call.axes, call.read, call.autocast), lambda: export(call).graph
+    )
+    return ObtainedGraph(graph, time.perf_counter() - started)
 
 
 def _compute_in_float32(
@@ -211,21 +217,21 @@ def _kind(tensor: torch.Tensor) -> tuple[torch.Size, torch.dtype, bool]:
 
 
 def _in_pieces(
-    exported: ForwardGraph,
+    exported: ObtainedGraph,
     tensors: Sequence[torch.Tensor],
     layout: Layout,
     options: ORTModuleOptions,
     axes: Axes,
-    export_s: float,
     cuts: tuple[int, ...],
 ) -> Built:
     """A graph cut into segments if possible, or the whole one."""
     if cuts:
         # A value at a cut may be one that ONNX Runtime can train through only inside a graph.
         with suppress(UntrainableError):
-            return _in_segments(exported, tensors, layout, options, axes, export_s, cuts)
-    loaded = create_program(exported.model, exported.inputs, tensors, layout, options)
-    return _whole(loaded, exported, axes, export_s)
+            return _in_segments(exported, tensors, layout, options, axes, cuts)
+    graph = exported.graph
+    loaded = create_program(graph.model, graph.inputs, tensors, layout, options)
+    return _whole(loaded, exported, axes)
 
 
 def _updated_buffers(model: onnx.ModelProto) -> frozenset[str]:
@@ -233,39 +239,49 @@ def _updated_buffers(model: onnx.ModelProto) -> frozenset[str]:
     return frozenset(mark.value.removeprefix(PREFIX) for mark in marks if mark.key == UPDATES)
 
 
-def _whole(loaded: LoadedProgram, exported: ForwardGraph, axes: Axes, export_s: float) -> Built:
-    origin = Origin(loaded.inputs, loaded.shapes, axes, export_s, loaded.gradient_s, loaded.load_s)
+def _whole(loaded: LoadedProgram, exported: ObtainedGraph, axes: Axes) -> Built:
+    graph, export_s, cache_s = exported
+    origin = Origin(
+        loaded.inputs,
+        loaded.shapes,
+        axes,
+        export_s,
+        loaded.gradient_s,
+        loaded.load_s,
+        cache_s,
+    )
     return Built(
-        loaded.program, loaded.state, loaded.trained, exported.structure, exported.dtypes, origin
+        loaded.program, loaded.state, loaded.trained, graph.structure, graph.dtypes, origin
     )
 
 
 def _in_segments(
-    exported: ForwardGraph,
+    exported: ObtainedGraph,
     tensors: Sequence[torch.Tensor],
     layout: Layout,
     options: ORTModuleOptions,
     axes: Axes,
-    export_s: float,
     cuts: tuple[int, ...] = (),
 ) -> Built:
-    segments = Segments(exported, tensors, layout, options, cuts)
+    graph, export_s, cache_s = exported
+    segments = Segments(graph, tensors, layout, options, cuts)
     state, trained = segments.state()
-    parts = tuple(_whole(loaded, exported, (), export_s) for loaded in segments.loaded)
+    parts = tuple(_whole(loaded, exported, ()) for loaded in segments.loaded)
     origin = Origin(
-        exported.inputs,
+        graph.inputs,
         tuple(tuple(tensor.shape) for tensor in tensors),
         axes,
         export_s,
         sum(loaded.gradient_s for loaded in segments.loaded),
         sum(loaded.load_s for loaded in segments.loaded),
+        cache_s,
     )
     return Built(
         segments,
         state,
         trained,
-        exported.structure,
-        exported.dtypes,
+        graph.structure,
+        graph.dtypes,
         origin,
         parts,
         segments.functions,

@@ -20,6 +20,7 @@ from workbench.ort.ortmodule.calls.trial_call import (
     try_call,
 )
 from workbench.ort.ortmodule.capture.autocast import autocast_dtype, in_float32, result_dtypes
+from workbench.ort.ortmodule.capture.cached_exports import CachedExports
 from workbench.ort.ortmodule.capture.export import ChangedArgumentsError, NoTensorsError
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.nested_values.structure import Structure, flatten
@@ -67,15 +68,22 @@ class _Call(NamedTuple):
 class Graphs:
     """The graphs for one module, by the kinds of calls that they run."""
 
-    def __init__(self, module: nn.Module, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        module: nn.Module,
+        settings: Mapping[str, Any],
+        exports: CachedExports | None = None,
+    ) -> None:
         """Create without graphs.
 
         Args:
             module: the module that calls run.
             settings: how graphs are built, for `build`.
+            exports: the cache of its forward graphs; None: they are not cached.
         """
         self._module = module
         self._settings = settings
+        self._exports = exports
         self.layout = Layout(module)
         self._caches: defaultdict[Any, GraphCache] = defaultdict(GraphCache)
 
@@ -154,6 +162,8 @@ class Graphs:
 
     def _refresh_layout(self) -> Layout:
         self._caches.clear()
+        # The state is no longer that which the saved model determines.
+        self._exports = None
         self.layout = Layout(self._module)
         return self.layout
 
@@ -168,6 +178,7 @@ class Graphs:
                 axes,
                 autocast=call.autocast,
                 bucket_bytes=call.bucket_bytes,
+                exports=self._exports,
                 **self._settings,
             )
         if call.autocast is None:

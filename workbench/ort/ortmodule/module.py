@@ -19,6 +19,7 @@ from workbench.ort.ortmodule.calls.forward_signature import ForwardWithSignature
 from workbench.ort.ortmodule.calls.redirected_calls import with_redirected_calls
 from workbench.ort.ortmodule.calls.repeated_call import RepeatedCall
 from workbench.ort.ortmodule.calls.trial_call import Trial
+from workbench.ort.ortmodule.capture.cached_exports import CachedExports
 from workbench.ort.ortmodule.capture.nested_values.structure import LEAF, rebuild
 from workbench.ort.ortmodule.data_parallel import refuse_parallel_wrappers
 from workbench.ort.ortmodule.fallback_reasons import EXPECTED, why_pytorch
@@ -75,6 +76,9 @@ class ORTModule(ModuleWrapper):
         options: how to build and run the graphs: an `ORTModuleOptions`, or a dict of its fields.
         disable_randomness: in training mode too, Dropout is the identity and other random draws are
             constants, so that the results can be compared with those of another engine.
+        exports: the cache of its forward graphs, for a process in which the saved model alone
+            determines the module, as a worker; a copy of the module has none. None: graphs are
+            exported in each process.
 
     Raises:
         ConfigError: an option is unknown or wrong.
@@ -92,6 +96,7 @@ class ORTModule(ModuleWrapper):
         options: ORTModuleOptions | Mapping[str, Any] | None = None,
         *,
         disable_randomness: bool = False,
+        exports: CachedExports | None = None,
     ) -> None:
         if not isinstance(module, nn.Module):
             raise UntrainableError(
@@ -105,7 +110,7 @@ class ORTModule(ModuleWrapper):
             "options": chosen,
             "disable_randomness": disable_randomness,
         }
-        self._graphs = Graphs(module, self._settings)
+        self._graphs = Graphs(module, self._settings, exports)
         self._before: RepeatedCall | None = None
         self.pytorch_calls = Counter()
         self._signed_forward = with_signature(ORTModule.forward, module.forward)

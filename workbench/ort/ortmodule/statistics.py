@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def graph_statistics(module: ORTModule) -> tuple[GraphStatistics, ...]:
     """Statistics of each graph that `module` has built so far, in their order."""
     found: list[GraphStatistics] = []
-    exports: set[float] = set()
+    exports: set[float | None] = set()
     for built in module.built_graphs:
         # The segments between custom autograd functions come from one export, with its time.
         again = built.origin.export_s in exports
@@ -79,6 +79,7 @@ def _of_built(built: Built) -> GraphStatistics:
     return GraphStatistics(
         inputs=described_inputs(given, origin.inputs, axes),
         export_s=origin.export_s,
+        cache_s=origin.cache_s,
         gradient_s=origin.gradient_s,
         load_s=origin.load_s,
         exported_nodes=graph.report.exported_nodes,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.onnx_io.graph_metadata import DRAWN
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 
 if TYPE_CHECKING:
     import onnx
@@ -32,6 +33,7 @@ def without_randomness(onnx_model: onnx.ModelProto) -> onnx.ModelProto:
     nodes = [part for node in onnx_model.graph.node for part in _without_draw(node, probabilities)]
     del made.graph.node[:]
     made.graph.node.extend(nodes)
+    check_rewrite(made, "randomness disabled", output_specs(onnx_model))
     return made
 
 

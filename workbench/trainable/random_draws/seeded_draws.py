@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from workbench.onnx_io.graph_metadata import MARKS
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 
 if TYPE_CHECKING:
     import onnx
@@ -46,6 +47,7 @@ def seeded_draws(onnx_model: onnx.ModelProto) -> onnx.ModelProto:
     nodes = [part for node in onnx_model.graph.node for part in _seeded(node)]
     del made.graph.node[:]
     made.graph.node.extend(nodes)
+    check_rewrite(made, "seeded draws", output_specs(onnx_model))
     return made
 
 

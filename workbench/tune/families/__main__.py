@@ -25,6 +25,7 @@ from workbench.extensions.native_extension import (
 from workbench.files.json_file import write_json
 from workbench.profiling.request import ProfilingRequest
 from workbench.settings.config import TrainingConfig
+from workbench.settings.engines import GraphKind
 from workbench.settings.operator_kernels import (
     FAMILIES,
     PYTORCH,
@@ -50,7 +51,8 @@ class _Search:
 
     def __init__(self, request: ProfilingRequest, report: Report) -> None:
         self._engines, self._report = Engines(request), report
-        self._engine = request.config.engine
+        assert request.config.graphs is not None, "only engines with families are tuned"
+        self._graphs = request.config.graphs
         self._started = time.monotonic()
         self._usual = _usual_libraries(request.config)
         self._tried: list[dict[str, Any]] = []
@@ -65,7 +67,7 @@ class _Search:
         times = measured_times(self._engines)
         self._report("building the variant")
         variant = fastest = self._engines.candidate({})
-        for family, share in shares_of(self._engine, times).items():
+        for family, share in shares_of(self._graphs, times).items():
             if share < LEAST_SHARE:
                 break
             for library in self._others(family):
@@ -80,10 +82,10 @@ class _Search:
         return {"families": self._tried, "refined": refined}
 
     def _others(self, family: str) -> list[str]:
-        usual, needs = self._usual[family], _EXTENSIONS[self._engine]
+        usual, needs = self._usual[family], _EXTENSIONS[self._graphs]
         return [
             each
-            for each in FAMILIES[self._engine][family]
+            for each in FAMILIES[self._graphs][family]
             if each != usual and (each not in needs or _usable(needs[each]))
         ]
 
@@ -127,10 +129,10 @@ class _Search:
 
 
 _EXTENSIONS = {
-    "ortmodule": {PYTORCH: TORCH_INTEROP, WORKBENCH: DEVICE_KERNELS},
-    "ondevice": {WORKBENCH: DEVICE_KERNELS},
+    GraphKind.ORTMODULE: {PYTORCH: TORCH_INTEROP, WORKBENCH: DEVICE_KERNELS},
+    GraphKind.DEVICE: {WORKBENCH: DEVICE_KERNELS},
 }
-"""Engine -> library -> the extension that it requires."""
+"""Graphs -> library -> the extension that it requires."""
 
 
 def _usable(extension: str) -> bool:
@@ -140,11 +142,13 @@ def _usable(extension: str) -> bool:
 def _usual_libraries(config: TrainingConfig) -> dict[str, str]:
     """The libraries of the variant."""
     own = _usable(DEVICE_KERNELS)
-    if config.engine == "ondevice":
-        return usual_libraries(config.engine, own and config.device_kernels)
+    if config.graphs == GraphKind.DEVICE:
+        return usual_libraries(config.graphs, own and config.device_kernels)
     options = config.ortmodule
     kernels = options.pytorch_kernels if _usable(TORCH_INTEROP) else "off"
-    return usual_libraries(config.engine, kernels, device_kernels=own and options.device_kernels)
+    return usual_libraries(
+        GraphKind.ORTMODULE, kernels, device_kernels=own and options.device_kernels
+    )
 
 
 def answer(report: Report) -> None:
@@ -154,14 +158,14 @@ def answer(report: Report) -> None:
         WorkbenchError: the engine cannot train this model.
     """
     request = ProfilingRequest.read(Path(sys.argv[1]))
-    with _one_export(request.config.engine):
+    with _one_export(request.config.graphs):
         found = _Search(request, report).run()
     write_json(request.answer_path, found)
 
 
-def _one_export(engine: str) -> AbstractContextManager[None]:
+def _one_export(graphs: GraphKind | None) -> AbstractContextManager[None]:
     """The modules that engines read from the request's folder are copies of one."""
-    if engine != "ortmodule":
+    if graphs != GraphKind.ORTMODULE:
         return nullcontext()
     from workbench.ort.ortmodule.capture.shared_export import shared_exports
 

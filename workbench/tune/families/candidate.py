@@ -52,7 +52,8 @@ class Engines:
         """
         gc.collect()  # of an earlier one, whose engine is in reference cycles
         config = self.request.config
-        choices = check_choices(config.engine, as_choices(libraries))
+        assert config.graphs is not None, "only engines with families are tuned"
+        choices = check_choices(config.graphs, as_choices(libraries))
         config = with_operator_kernels(config, choices)
         work = Path(tempfile.mkdtemp(dir=self.request.work))
         request = self.request._replace(config=config, work=work)

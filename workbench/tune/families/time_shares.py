@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from workbench.files.temporary_folder import temporary_folder
 from workbench.run_folder.operator_timing import OperatorTime, median_times
+from workbench.settings.engines import GraphKind
 from workbench.settings.operator_kernels import FAMILIES
 from workbench.tune.families.candidate import Engines
 
@@ -70,26 +71,26 @@ _ON_DEVICE: Mapping[str, frozenset[str]] = MappingProxyType(
     }
 )
 
-OPERATORS: Mapping[str, Mapping[str, frozenset[str]]] = MappingProxyType(
+OPERATORS: Mapping[GraphKind, Mapping[str, frozenset[str]]] = MappingProxyType(
     {
-        "ortmodule": {
+        GraphKind.ORTMODULE: {
             family: _OF_ORTMODULE.get(family, frozenset()) | _ON_DEVICE.get(family, frozenset())
-            for family in FAMILIES["ortmodule"]
+            for family in FAMILIES[GraphKind.ORTMODULE]
         },
-        "ondevice": _ON_DEVICE,
+        GraphKind.DEVICE: _ON_DEVICE,
     }
 )
-"""Engine -> family -> its operators in a profile, by any library. The products of an attention
+"""Graphs -> family -> its operators in a profile, by any library. The products of an attention
 without a kernel for the whole count as those of linear layers."""
 
 
-def shares_of(engine: str, times: Sequence[OperatorTime]) -> dict[str, float]:
+def shares_of(graphs: GraphKind, times: Sequence[OperatorTime]) -> dict[str, float]:
     """Family -> its share of the operators' time, the largest first; those that do not occur left
     out."""
     total = sum(each.us for each in times)
     found = {
         family: sum(each.us for each in times if each.op in operators) / total
-        for family, operators in OPERATORS[engine].items()
+        for family, operators in OPERATORS[graphs].items()
         if any(each.op in operators for each in times)
     }
     return dict(sorted(found.items(), key=lambda item: -item[1]))

@@ -165,6 +165,12 @@ class Charts(ChartOptions, anywidget.AnyWidget):
             if changed:
                 self._send_recordings(changed, full=False)
 
+    @property
+    def empty(self) -> bool:
+        """Whether there is no point yet, so that the hint is shown."""
+        with self._lock:
+            return not any(len(recording) for recording in self._recordings.values())
+
     def recording(self, key: str) -> Recording:
         """The recording of one curve.
 

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from workbench.controller import State
 from workbench.controller.view import View
 from workbench.widgets.page.controls import Controls
 from workbench.widgets.page.status import Status
 
+DETAIL_S = 0.25
+"""Least seconds between two texts that differ in their numbers alone, such as the step: each costs
+the browser a layout of the page, which training then has not."""
+
 
 class StatusView(View):
     """Status and buttons. Its methods may be called from any thread."""
 
-    def __init__(self, status: Status, controls: Controls | None = None) -> None:
+    def __init__(
+        self,
+        status: Status,
+        controls: Controls | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._status = status
         self._controls = controls
+        self._clock = clock
+        self._shown = ("", "", "")
+        self._detail_after = 0.0
 
     def show_state(self, state: State) -> None:
         if self._controls is not None:
             self._controls.show(state.status, compares=state.compares)
+        shown = (state.status, state.level, state.message)
+        if shown == self._shown and state.active and self._clock() < self._detail_after:
+            return  # the next state of the same job follows within its interval of polls
+        self._shown = shown
+        self._detail_after = self._clock() + DETAIL_S
         self._status.show(state.level, state.message, state.detail, state.progress, state.left_s)

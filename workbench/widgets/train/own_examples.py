@@ -9,8 +9,10 @@ from typing import Any
 import ipywidgets
 
 from workbench.controller import Controller
+from workbench.controller.background.task_runner import BUSY
 from workbench.controller.tasks.own_examples import OwnExamplesTask, chosen_base
 from workbench.controller.view import View
+from workbench.errors import RunError
 from workbench.models import Model
 from workbench.personalisation.example import Kind
 from workbench.runs import Run
@@ -74,6 +76,8 @@ class OwnExamples(ipywidgets.Box):  # type: ignore[misc]
                 pad.layout.display = None if shown else "none"
 
     def _settings(self, model: str) -> Mapping[str, Any]:
+        if self.controller.state.active:
+            raise RunError(BUSY)
         return {"model": model, **self.controller.tasks.values(OwnExamplesTask.name)}
 
 

@@ -57,6 +57,8 @@ class TaskSection(anywidget.AnyWidget):
     """Its result; empty if there is none yet."""
     good = traitlets.Bool(True).tag(sync=True)
     """Whether the result is a success."""
+    offer = traitlets.Unicode().tag(sync=True)
+    """Text of a button that applies what the result suggests; empty: there is none."""
     outdated = traitlets.Bool(False).tag(sync=True)
     """Whether settings have changed since."""
     tables = traitlets.List(
@@ -84,7 +86,7 @@ class TaskSection(anywidget.AnyWidget):
             fields=[{**each._asdict(), "choices": list(each.choices)} for each in task.fields],
             **kwargs,
         )
-        self._tasks = controller.tasks
+        self._tasks, self._typed = controller.tasks, controller.typed
         self._name = name
         self.on_msg(self._on_message)
         self.observe(self._on_opened, "opened")
@@ -100,6 +102,7 @@ class TaskSection(anywidget.AnyWidget):
             self.doing, self.problem = state.doing, state.problem
             self.sentences = "" if result is None else result.sentences
             self.good = result is None or result.good
+            self.offer = "" if result is None else result.offer
             self.outdated = state.outdated
             self.tables = [] if result is None else [_record(each) for each in result.tables]
 
@@ -115,6 +118,10 @@ class TaskSection(anywidget.AnyWidget):
                 self._tasks.start(self._name)
             case {"kind": "cancel"}:
                 self._tasks.cancel(self._name)
+            case {"kind": "apply"}:
+                result = self._tasks.state(self._name).result
+                if result is not None:
+                    self._typed.set(**result.settings)
 
 
 class SectionView(View):

@@ -124,7 +124,7 @@ class TrainView(View):
         self._step.charts.flush()
         if time.monotonic() >= self._refresh_after:
             self._refresh()
-        if state.active and state.message:
+        if state.active and state.message and self._step.charts.empty:
             # While a run starts, the charts show the current activity.
             self._step.charts.hint = f"{state.message} {state.detail}".strip()
 

@@ -1,7 +1,7 @@
 // The message region: what is going on, what went wrong, and how far the work is.
 
 import type { RenderProps } from "@anywidget/types";
-import { element } from "../element";
+import { element, setAttribute, setText } from "../element";
 import { unbroken } from "../number_format";
 import { GONE, markKernelGone, onKernelGone } from "./kernel";
 import "./page.css";
@@ -39,17 +39,16 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   el.append(element("div", { class: "wb-status-line" }, message, aside), bar);
 
   const update = () => {
-    el.dataset["level"] = model.get("level");
+    setAttribute(el, "data-level", model.get("level"));
     // A region is read aloud when its text changes, so it is only touched when it does.
-    const text = unbroken(model.get("message"));
-    if (message.textContent !== text) message.textContent = text;
-    detail.textContent = unbroken(model.get("detail"));
-    left.textContent = unbroken(model.get("left"));
+    setText(message, unbroken(model.get("message")));
+    setText(detail, unbroken(model.get("detail")));
+    setText(left, unbroken(model.get("left")));
     const progress = model.get("progress");
     bar.classList.toggle("wb-nothing", progress < 0);
     const percent = Math.round(100 * Math.min(Math.max(progress, 0), 1));
-    bar.setAttribute("aria-valuenow", String(percent));
-    fill.style.width = `${percent}%`;
+    setAttribute(bar, "aria-valuenow", String(percent));
+    setAttribute(fill, "style", `width: ${percent}%`);
   };
   let gone = false;
   model.on("change", () => gone || update());

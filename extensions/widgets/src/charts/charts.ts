@@ -10,7 +10,7 @@ import type { AxisName } from "./axis";
 import { DetailLoader } from "./detail";
 import { download } from "../download";
 import { isKernelGone } from "../app/kernel";
-import { element } from "../element";
+import { element, setAttribute, setText } from "../element";
 import { followGestures } from "./gestures";
 import { METRICS } from "./line";
 import { Panel, type PanelListener } from "./panel";
@@ -176,6 +176,7 @@ export default () => {
         model.send({ kind: "export", id: request, format });
       },
     });
+    const together = element("div", { class: "wb-panels" }, ...panels.map((panel) => panel.root));
     const names = element("p", { class: "wb-note wb-run-names" });
     const values = element("table", { class: "wb-table wb-values-table" });
     const scroller = element("div", { class: "wb-values" }, values);
@@ -183,19 +184,26 @@ export default () => {
     el.append(
       element("div", { class: "wb-section-head" }, element("h2", {}, "Charts"), toolbar.root),
       names,
-      element("div", { class: "wb-panels" }, ...panels.map((panel) => panel.root)),
+      together,
       scroller,
       spoken,
     );
 
     const redraw = () => {
+      // First what reads the layout of the page, then what is drawn, at last what changes the page:
+      // the browser then lays it out once for all charts.
+      panels.forEach((panel) => panel.place());
+      const three = panels.some((panel) => panel.root.hidden);
+      setAttribute(together, "class", three ? "wb-panels wb-three" : "wb-panels");
+      panels.forEach((panel) => panel.draw());
+      panels.forEach((panel) => panel.describe());
       toolbar.nameSteps(model.get("step_name"));
       toolbar.update(model.get("axis") as AxisName, model.get("smoothing"), state.window !== null, store.lastStep);
       const details = model.get("curves").map((curve) => curve.detail).filter(Boolean);
-      names.textContent = details.join("; ");
-      panels.forEach((panel) => panel.draw());
-      scroller.hidden = !model.get("show_values") || store.empty;
-      if (!scroller.hidden) fillValuesTable(values, state);
+      setText(names, details.join("; "));
+      const hidden = !model.get("show_values") || store.empty;
+      if (scroller.hidden !== hidden) scroller.hidden = hidden;
+      if (!hidden) fillValuesTable(values, state);
       detail.look();
     };
     // However fast messages come, each frame draws once; a hidden page draws nothing.

@@ -18,12 +18,16 @@ export interface DrawnLine {
 
 const WIDTH = 1.75;
 const THIN_WIDTH = 0.8;
+/** Room beside the plot for the half of a point on its right edge, in CSS pixels. */
+const POINT_ROOM = 4;
+/** Length of the line that stands for a single point, in CSS pixels. */
+const POINT_LENGTH = 3;
 
 export function drawLines(plot: uPlot, lines: DrawnLine[], markColor: string): void {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.rect(bbox.left, bbox.top, bbox.width + POINT_ROOM * devicePixelRatio, bbox.height);
   ctx.clip();
   ctx.lineJoin = "round";
   for (const each of lines) drawLine(plot, each);
@@ -83,7 +87,9 @@ function stroke(plot: uPlot, x: Float64Array, y: ArrayLike<number>, first: numbe
     if (drawing) ctx.lineTo(left, top);
     else ctx.moveTo(left, top);
     // A point between two breaks would be invisible as a line of no length.
-    if (!drawing && !Number.isFinite(y[index + 1] as number)) ctx.lineTo(left + devicePixelRatio, top);
+    if (!drawing && !Number.isFinite(y[index + 1] as number)) {
+      ctx.lineTo(left + POINT_LENGTH * devicePixelRatio, top);
+    }
     drawing = true;
   }
   ctx.stroke();

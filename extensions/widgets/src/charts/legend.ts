@@ -1,7 +1,7 @@
 // The legend of one chart: each curve's line, name and value. A click hides the curve and shows it
 // again; pointing at it, or having the focus on it, fades the others.
 
-import { element } from "../element";
+import { element, setAttribute, setText } from "../element";
 import { type EngineStyle, lineSample } from "../theme";
 
 export interface CurveLook extends EngineStyle {
@@ -30,11 +30,8 @@ export class Legend {
     if (looks !== this.looks) this.rebuild(curves, looks);
     for (const [key, { button, value }] of this.items) {
       const shown = !hidden.includes(key);
-      const text = shown ? valueOf(key) : "hidden";
-      if (value.textContent !== text) value.textContent = text;
-      if (button.getAttribute("aria-pressed") !== String(shown)) {
-        button.setAttribute("aria-pressed", String(shown));
-      }
+      setText(value, shown ? valueOf(key) : "hidden");
+      setAttribute(button, "aria-pressed", String(shown));
     }
   }
 

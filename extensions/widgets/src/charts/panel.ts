@@ -4,7 +4,7 @@ import type uPlot from "uplot";
 import { horizontalAxis, positionOf } from "./axis";
 import { lastAtMost } from "./block";
 import type { DrawnLine } from "./drawing";
-import { element, freshId } from "../element";
+import { element, freshId, setAttribute, setText } from "../element";
 import { Legend } from "./legend";
 import type { Metric } from "./line";
 import { METRIC_TEXTS } from "./metric_text";
@@ -39,6 +39,7 @@ export class Panel {
   private readonly title = element("h3", { id: freshId("chart") });
   private readonly unit = element("span", { class: "wb-unit" });
   private readonly hint = element("p", { class: "wb-plot-hint" });
+  private readonly frame = element("div", { class: "wb-plot-frame" });
   private readonly incidents = element("p", { class: "wb-incidents" });
   private readonly legend: Legend;
   private readonly table = element("table", { class: "wb-table wb-point-table", hidden: "" });
@@ -57,31 +58,41 @@ export class Panel {
     this.logarithm.addEventListener("click", () =>
       listener.onScale(metric, this.logarithmic ? "linear" : "log"),
     );
-    const frame = element("div", { class: "wb-plot-frame" }, this.surface, this.hint);
-    const below = element("div", {}, frame, this.incidents, this.table);
+    this.frame.append(this.surface, this.hint);
+    const below = element("div", {}, this.frame, this.incidents, this.table);
     this.root = element("div", { class: `wb-panel wb-panel-${metric}` }, head, this.legend.root, below);
     this.surface.addEventListener("blur", () => listener.onPoint(null));
   }
 
-  /** Draws what the store holds now. */
-  draw(): void {
-    const { context, store } = this.state;
+  /** Hides or shows the chart, and takes its size. */
+  place(): void {
     if (this.metric === "metric") {
       // Of a federated run its own charts show it, beside that of each client.
-      const federated = context.stepName() === "round";
-      this.root.hidden = federated || this.words.text.title === METRIC_TEXTS.metric.title;
+      const federated = this.state.context.stepName() === "round";
+      const hidden = federated || this.words.text.title === METRIC_TEXTS.metric.title;
+      if (this.root.hidden !== hidden) this.root.hidden = hidden;
     }
+    this.resize();
+  }
+
+  /** Draws what the store holds now. Called after `place`, and before any `describe`: text that is
+   * drawn in a canvas makes the browser style the page again if an element has changed. */
+  draw(): void {
+    const { context } = this.state;
     const drawnAs = `${context.axis()} ${context.stepName()} ${this.logarithmic}`;
     if (!this.plot || drawnAs !== this.drawnAs) this.rebuild();
+    else setRanges(this.plot, this.state.range, this.valueLimits());
     this.drawnAs = drawnAs;
-    // Also if no observer reports it: hidden and shown again between two frames.
-    this.resize();
-    this.hint.textContent = store.empty ? unbroken(context.hint()) : "";
+    if (this.plot) setCursor(this.plot, this.state.cursor);
+  }
+
+  /** Shows in words and numbers what `draw` draws. */
+  describe(): void {
+    const { context, store } = this.state;
+    const hint = store.empty ? unbroken(context.hint()) : "";
+    setText(this.hint, hint);
+    setAttribute(this.frame, "class", hint ? "wb-plot-frame wb-waiting" : "wb-plot-frame");
     this.fillHead();
-    if (this.plot) {
-      setRanges(this.plot, this.state.range, this.valueLimits());
-      setCursor(this.plot, this.state.cursor);
-    }
     this.fillLegend();
     if (!this.table.hidden) this.fillTable();
   }
@@ -120,7 +131,7 @@ export class Panel {
 
   showTable(shown: boolean): void {
     this.table.hidden = !shown;
-    (this.surface.parentElement as HTMLElement).hidden = shown;
+    this.frame.hidden = shown;
     this.legend.root.hidden = shown;
     if (shown) this.fillTable();
     else this.resize();
@@ -143,7 +154,7 @@ export class Panel {
 
   private fillHead(): void {
     const { title, unit } = this.words.text;
-    this.title.textContent = title;
+    setText(this.title, title);
     const tested = this.state.shown.some(({ key }) => this.state.store.curve(key)?.evaluations.step.length);
     const notes = [this.metric === "loss" && tested ? `${unit}, ● on the test split` : unit];
     if (this.metric === "throughput") notes.push(this.words.windowText());
@@ -151,14 +162,15 @@ export class Panel {
     const chosen = this.logarithmic && this.state.context.scaleOf(this.metric) === "auto";
     if (chosen) notes.push(`log axis: curves differ ${formatSignificant(spread)} times`);
     const text = notes.filter(Boolean).join(", ");
-    if (this.unit.textContent !== text) this.unit.textContent = text;
-    this.unit.title = text;
-    this.logarithm.textContent = chosen ? "log (auto)" : "log";
-    this.logarithm.setAttribute("aria-pressed", String(this.logarithmic));
-    this.logarithm.setAttribute("aria-label", `Logarithmic scale of ${title}`);
-    this.logarithm.title = chosen
+    setText(this.unit, text);
+    setAttribute(this.unit, "title", text);
+    setText(this.logarithm, chosen ? "log (auto)" : "log");
+    setAttribute(this.logarithm, "aria-pressed", String(this.logarithmic));
+    setAttribute(this.logarithm, "aria-label", `Logarithmic scale of ${title}`);
+    const hint = chosen
       ? `Automatically logarithmic: curves differ ${formatSignificant(spread)} times. Press for a linear scale.`
       : "Logarithmic scale";
+    setAttribute(this.logarithm, "title", hint);
   }
 
   private lines(): DrawnLine[] {
@@ -223,11 +235,7 @@ export class Panel {
   private fillLegend(): void {
     const { context } = this.state;
     this.legend.update(context.curves(), context.hidden(), (key) => this.words.valueText(key));
-    const { sentence } = this.words;
-    if (this.surface.getAttribute("aria-label") !== sentence) {
-      this.surface.setAttribute("aria-label", sentence);
-    }
-    const found = this.metric === "loss" ? this.words.incidentTexts() : "";
-    if (this.incidents.textContent !== found) this.incidents.textContent = found;
+    setAttribute(this.surface, "aria-label", this.words.sentence);
+    setText(this.incidents, this.metric === "loss" ? this.words.incidentTexts() : "");
   }
 }

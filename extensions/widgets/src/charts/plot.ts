@@ -120,6 +120,7 @@ export function setRanges(plot: uPlot, x: Range, y: Range): void {
 
 /** Puts the cursor of `plot` on `x`, or takes it away, without calling `onPoint`. */
 export function setCursor(plot: uPlot, x: number | null): void {
+  if (x === null && (plot.cursor.left ?? -10) < 0) return;
   const left = x === null ? -10 : plot.valToPos(x, "x");
   const within = left >= 0 && left <= plot.over.clientWidth;
   plot.setCursor({ left: within ? left : -10, top: within ? plot.over.clientHeight / 2 : -10 }, false);

@@ -1,7 +1,7 @@
 // The controls above the charts: axis, smoothing, all of the run, table, files.
 
 import { AXES, type AxisName, type StepName } from "./axis";
-import { element, freshId } from "../element";
+import { element, freshId, setAttribute, setText } from "../element";
 import { OWN_KEYS } from "./own_keys";
 import { offeredSmoothing } from "./smoothing";
 
@@ -62,21 +62,22 @@ export class Toolbar {
   /** Called before `update`. */
   nameSteps(name: StepName): void {
     this.stepName = name;
-    (this.axis.options[0] as HTMLOptionElement).text = name === "step" ? AXES.step.option : "Rounds";
+    setText(this.axis.options[0] as HTMLOptionElement, name === "step" ? AXES.step.option : "Rounds");
   }
 
   update(axis: AxisName, smoothing: number, zoomed: boolean, steps: number): void {
-    this.axis.value = axis;
+    if (this.axis.value !== axis) this.axis.value = axis;
     this.offered = offeredSmoothing(steps);
     if (!this.offered.includes(smoothing)) {
       this.offered = [...this.offered, smoothing].sort((a, b) => a - b);
     }
-    this.slider.max = String(this.offered.length - 1);
-    this.slider.value = String(this.offered.indexOf(smoothing));
+    setAttribute(this.slider, "max", String(this.offered.length - 1));
+    const chosen = String(this.offered.indexOf(smoothing));
+    if (this.slider.value !== chosen) this.slider.value = chosen;
     const text = smoothing > 0 ? `over ${smoothing.toLocaleString("en")} ${this.stepName}s` : "off";
-    this.amount.textContent = text;
-    this.slider.setAttribute("aria-valuetext", text);
-    this.all.disabled = !zoomed;
+    setText(this.amount, text);
+    setAttribute(this.slider, "aria-valuetext", text);
+    if (this.all.disabled === zoomed) this.all.disabled = !zoomed;
   }
 
   /** Outcome of saving a file; empty if there is none. */

@@ -54,10 +54,12 @@ export function lineOf(field: SettingField): Line {
       input.replaceChildren(none, ...others.map((one) => element("option", { value: one }, one)));
       input.value = kept;
     } else input.placeholder = now.default;
-    const applies = now.default === "" ? "" : `Default: ${now.default}.`;
+    // An empty field shows its default itself.
+    const applies = element("span", { class: "wb-setting-default" });
+    if (now.default !== "") applies.textContent = `Default: ${now.default}.`;
     const words = now.description && `${now.description[0]?.toUpperCase()}${now.description.slice(1)}.`;
-    detail.textContent = [words, applies].filter(Boolean).join(" ");
-    input.title = detail.textContent;
+    detail.replaceChildren(...[words, " ", applies].filter(Boolean));
+    input.title = detail.textContent.trim();
   };
   describe(field);
   const write = (text: string) => {

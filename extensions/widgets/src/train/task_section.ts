@@ -38,6 +38,8 @@ interface Traits {
   sentences: string;
   /** Whether the result is favourable. */
   good: boolean;
+  /** Text of a button that applies what the result suggests; empty: there is none. */
+  offer: string;
   /** Whether settings have changed since. */
   outdated: boolean;
   tables: Table[];
@@ -76,6 +78,8 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   const doing = element("p", { class: "wb-doing" });
   const problem = element("p", { class: "wb-problem", role: "alert" });
   const outcome = element("p", { class: "wb-notice", role: "status" });
+  const apply = element("button", { type: "button", class: "wb-button wb-small" });
+  apply.addEventListener("click", () => model.send({ kind: "apply" }));
   const tables = element("div", { class: "wb-scroll wb-task-tables" });
   followOverflow(tables, model.get("title"), signal);
   const summary = element("summary", {}, element("h3", {}, model.get("title")), " ", note);
@@ -91,6 +95,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     doing,
     problem,
     outcome,
+    apply,
     tables,
   );
   details.open = model.get("opened");
@@ -136,6 +141,8 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     outcome.hidden = sentences === "";
     outcome.dataset["outcome"] = model.get("good") ? "done" : "error";
     el.classList.toggle("wb-outdated", model.get("outdated"));
+    apply.textContent = model.get("offer");
+    apply.hidden = model.get("offer") === "";
     const found = JSON.stringify(model.get("tables"));
     if (found !== shown) {
       shown = found;

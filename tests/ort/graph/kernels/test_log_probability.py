@@ -53,7 +53,10 @@ def loss_of(
         nodes,
         "loss",
         [helper.make_tensor_value_info(*each) for each in inputs],
-        [helper.make_tensor_value_info(name, FLOAT, None) for name in results],
+        [
+            helper.make_tensor_value_info(name, INT64 if name == "shape" else FLOAT, None)
+            for name in results
+        ],
         constants,
     )
     domains = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]

@@ -36,7 +36,7 @@ def write_device_kernels(model: onnx.ModelProto, but: Container[str] = ()) -> di
     Args:
         model: both passes, as ONNX Runtime builds them. A value whose type it does not tell is
             float32, unless others are of half or double precision.
-        but: families, of `FAMILIES["ondevice"]`, that stay as they are.
+        but: families, of `FAMILIES[GraphKind.DEVICE]`, that stay as they are.
 
     Returns:
         First output of each new node -> first output of the node that it replaced.

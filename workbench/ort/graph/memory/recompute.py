@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.onnx_io.nodes import attribute
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.ort.graph.facts import forward_nodes
-from workbench.ort.graph.rewrite_check import check_rewrite
 
 if TYPE_CHECKING:
     import onnx
@@ -51,7 +51,7 @@ def recompute_in_backward(model: onnx.ModelProto, *results: str) -> dict[str, st
     Returns:
         First output of each new node -> an output of the node of the backward pass that reads it.
     """
-    graph = model.graph
+    graph, outputs = model.graph, output_specs(model)
     forward = forward_nodes(graph, results)
     backward = {i: node for i, node in enumerate(graph.node) if i not in forward}
     places = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
@@ -86,7 +86,7 @@ def recompute_in_backward(model: onnx.ModelProto, *results: str) -> dict[str, st
         in_order = [_copy(node) for node in _sorted([*graph.node, *again])]
         del graph.node[:]
         graph.node.extend(in_order)
-        check_rewrite(model, "results computed again")
+        check_rewrite(model, "results computed again", outputs)
     return made
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.onnx_io.nodes import sort_nodes
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.ort.graph.padding.graph_values import GraphValues
 from workbench.ort.graph.padding.masks import Mask, masks
 from workbench.ort.graph.padding.packing import Packing
 from workbench.ort.graph.padding.proof import Proof, Refusal, prove
-from workbench.ort.graph.rewrite_check import check_rewrite
 from workbench.trainable.custom_gradient import NodeGradient
 
 if TYPE_CHECKING:
@@ -85,12 +85,12 @@ def _packed(
     packing.run()
     if not packing.products:
         return None
-    graph = model.graph
+    graph, outputs = model.graph, output_specs(model)
     nodes = [*packing.tokens.nodes, *packing.nodes]
     del graph.node[:]
     graph.node.extend(nodes)
     graph.initializer.extend(packing.tokens.constants)
     graph.value_info.extend(packing.types)
     sort_nodes(graph, "The graph without padding")
-    check_rewrite(model, "padding left out")
+    check_rewrite(model, "padding left out", outputs)
     return packing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.settings.engines import GraphKind
 from workbench.settings.operator_kernels import (
     FAMILIES,
     IN_TORCH_INTEROP,
@@ -25,7 +26,7 @@ class Libraries:
         """
         kernels = options.pytorch_kernels
         given = libraries_of(options.operator_kernels)
-        usual = usual_libraries("ortmodule", kernels, device_kernels=options.device_kernels)
+        usual = usual_libraries(GraphKind.ORTMODULE, kernels, device_kernels=options.device_kernels)
         self._chosen = usual | given
         self._dropout = kernels != "off"
         self._others = kernels not in ("dropout", "off")
@@ -60,7 +61,8 @@ class Libraries:
     def left_to_own(self) -> frozenset[str]:
         """The families whose remaining nodes they run, which no kernel of that library supports."""
         called = filter(self.calls_kernel, self._chosen)
-        return frozenset(called) & set(FAMILIES["ondevice"]) if self._own_kernels else frozenset()
+        families = FAMILIES[GraphKind.DEVICE] if self._own_kernels else {}
+        return frozenset(called) & set(families)
 
     @property
     def own_gradients(self) -> frozenset[str]:

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.graph.kernels.device_kernels import DOMAIN as OWN_DOMAIN
-from workbench.ort.graph.rewrite_check import check_rewrite
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
 from workbench.ort.ortmodule.aten.fusions.fusion import complete_gradients
 from workbench.ort.ortmodule.aten.kernel_call import DOMAIN
@@ -95,7 +95,7 @@ def use_pytorch_kernels(
     # A process that has loaded the library keeps more memory.
     called = libraries.calls_families or (dropout and libraries.calls_any)
     why_not = why_not_loaded() if called else ""
-    graph = GraphEditor(model.graph)
+    graph, outputs = GraphEditor(model.graph), output_specs(model)
     chosen: dict[str, dict[str, int]] = {}
     nodes: list[onnx.NodeProto] = []
     for node in model.graph.node:
@@ -118,5 +118,5 @@ def use_pytorch_kernels(
     if calls and not any(entry.domain == DOMAIN for entry in model.opset_import):
         model.opset_import.add(domain=DOMAIN, version=1)
     if calls:
-        check_rewrite(model, "kernels of PyTorch")
+        check_rewrite(model, "kernels of PyTorch", outputs)
     return Kernels(chosen, why_not)

@@ -115,10 +115,12 @@ def single_row_is_equivalent(
         args, kwargs = rebuild(arguments, iter(given))
         seen = Observation(module, (args, kwargs))
         try:
-            with seen:
+            # The second run would find what the first cast.
+            with seen, torch.autocast("cpu", enabled=autocast, dtype=dtype, cache_enabled=False):
                 module.forward(*args, **kwargs)
         finally:
             seen.restore()
 
+    autocast, dtype = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
     held = [*module.parameters(), *module.buffers()]
     return is_single_row_equivalent(run, tensors, batches, held)

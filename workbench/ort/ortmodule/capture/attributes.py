@@ -15,14 +15,14 @@ from torch import nn
 from workbench.export.effects.state_snapshot import RECURRENT_CACHES, derived_tensors
 from workbench.export.effects.user_functions import (
     UserFunctions,
+    globals_read,
     is_looked_into,
     is_users,
-    names_read,
     user_classes,
 )
 
-_BOOKKEEPING = frozenset(vars(nn.Module())) - {"_modules"}
-"""Attributes of every module; the registry of its submodules may be replaced."""
+BOOKKEEPING = frozenset(vars(nn.Module())) - {"_modules"}
+"""Attributes that every module has; the registry of its submodules may be replaced."""
 
 _ABSENT = object()
 _MOST = 10_000
@@ -71,14 +71,14 @@ class Attributes:
                 (
                     name
                     for name in own
-                    if name not in _BOOKKEEPING
+                    if name not in BOOKKEEPING
                     and name not in derived
                     and (not chosen or name in called.names or name == "_modules")
                 ),
             )
         for function in called.functions:
             scope = function.__globals__
-            names = (name for name in set(names_read(function.__code__)) if name in scope)
+            names = (name for name in set(globals_read(function.__code__)) if name in scope)
             self._watch(scope, names)
             self._cells += [cell for cell in function.__closure__ or () if _is_set(cell)]
         for base in user_classes(modules[0]):

@@ -137,7 +137,7 @@ def export_forward(
     # The exporter's errors name the class of the exported module.
     named = type(type(module).__name__, (Flattened,), {})
     flat: nn.Module = named(module, arguments, report, read, autocast)
-    inputs = tuple(f"input_{index}" for index in range(len(tensors)))
+    inputs = input_names(len(tensors))
     dynamic = [dict(each) for each in axes]
     functions = AutogradFunctions(opaque=True)
     model = _exported(flat, inputs, tensors, dynamic, functions, reports)
@@ -154,7 +154,12 @@ def export_forward(
     calls = tuple(functions.calls) if has_calls(model) else ()
     structure, dtypes = found
     structure = settled(structure, module, arguments, tensors, dynamic)
-    return ForwardGraph(model, inputs, structure, dtypes, calls, _ranges(model))
+    return ForwardGraph(model, inputs, structure, dtypes, calls, size_ranges(model))
+
+
+def input_names(count: int) -> tuple[str, ...]:
+    """Name in the graph of each tensor among the arguments."""
+    return tuple(f"input_{index}" for index in range(count))
 
 
 def _exported(
@@ -220,8 +225,8 @@ def _example(tensor: torch.Tensor, axes: Mapping[int, str]) -> torch.Tensor:
     return made.requires_grad_(tensor.requires_grad)
 
 
-def _ranges(model: onnx.ModelProto) -> Ranges:
-    """The sizes that the graph is right for, as the export noted them."""
+def size_ranges(model: onnx.ModelProto) -> Ranges:
+    """The sizes that an exported graph is valid for, as the export noted them."""
     written = [entry.value for entry in model.metadata_props if entry.key == SIZE_RANGES]
     ranges: Ranges = json.loads(written[0]) if written else {}
     return ranges

@@ -62,7 +62,8 @@ class Layout:
         names += [name for name, _ in module.named_buffers(remove_duplicate=False)]
         self.slots = [self._slot(name) for name in names]
         """Slots of the parameters, then of the buffers, including further names of tied ones."""
-        self._tied = self._ties()
+        self.ties = self._ties()
+        """For each slot the place of the first that has the same tensor."""
 
         self.releases_memory = False
         """Whether parameters may lose their memory between the forward and the backward pass."""
@@ -76,7 +77,7 @@ class Layout:
             all(now == before for now, before in self.children)
             and all(registry.get(name) is not None for registry, name in self.slots)
             and sum(map(len, self.registries)) == self.count
-            and self._ties() == self._tied
+            and self._ties() == self.ties
             and self.attributes.unchanged()
         )
 

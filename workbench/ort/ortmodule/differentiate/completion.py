@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from workbench.onnx_io.rewrite_check import check_rewrite, output_spec, output_specs
 from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.kernels.device_kernels import device_kernel_counts
 from workbench.ort.graph.memory.recompute import recompute_in_backward
 from workbench.ort.graph.standard_gradients import write_standard_gradients
+from workbench.ort.graph.sums import write_additions
 from workbench.ort.ortmodule.aten import Kernels, Libraries, use_pytorch_kernels
 from workbench.ort.ortmodule.differentiate.own_kernels import OwnKernels, use_own_kernels
 from workbench.settings.ortmodule_options import ORTModuleOptions
@@ -42,8 +44,8 @@ def complete(
 
     proto = onnx.load_from_string(model)
     hidden.reveal(proto)
-    _keep_results(proto.graph, results)
-    _return_from_forward(proto.graph, updates)
+    _keep_results(proto, list(results))
+    _return_from_forward(proto, updates)
     libraries = Libraries(options)
     keep = options.recomputes
     # Attention that PyTorch's kernel could not take whole, as with dropout, before its parts do.
@@ -55,27 +57,32 @@ def complete(
     kernels = kernels.beside(own.nodes, proto.graph)
     if own.nodes and not keep:
         recompute_in_backward(proto)
+    write_additions(proto.graph)
     return proto.SerializeToString(), kernels, own._replace(nodes=device_kernel_counts(proto))
 
 
-def _keep_results(graph: onnx.GraphProto, results: Iterable[onnx.ValueInfoProto]) -> None:
+def _keep_results(model: onnx.ModelProto, results: Sequence[onnx.ValueInfoProto]) -> None:
     """Make `results` outputs of the graph, so that their memory is not reused.
 
     In the builder's graph a result is only kept as long as the backward pass needs it, so its
     memory would be reused while the caller still holds it.
     """
-    present = {value.name for value in graph.output}
-    graph.output.extend([value for value in results if value.name not in present])
+    present = {value.name for value in model.graph.output}
+    added = [value for value in results if value.name not in present]
+    expected = [output_spec(value) for value in (*model.graph.output, *added)]
+    model.graph.output.extend(added)
+    check_rewrite(model, "results kept", expected)
 
 
-def _return_from_forward(graph: onnx.GraphProto, updates: Iterable[str]) -> None:
+def _return_from_forward(model: onnx.ModelProto, updates: Iterable[str]) -> None:
     """Append `updates`, which have no gradient, to the outputs of the forward pass.
 
     The outputs of the forward pass are the inputs of the YieldOp.
     """
     from onnx.helper import make_attribute
 
-    yield_op = next(node for node in graph.node if node.op_type == "YieldOp")
+    outputs = output_specs(model)
+    yield_op = next(node for node in model.graph.node if node.op_type == "YieldOp")
     first = len(yield_op.input)
     yield_op.input.extend(updates)
     others = [attr for attr in yield_op.attribute if attr.name != _NOT_DIFFERENTIABLE]
@@ -85,3 +92,4 @@ def _return_from_forward(graph: onnx.GraphProto, updates: Iterable[str]) -> None
     yield_op.attribute.extend(others)
     if indices:
         yield_op.attribute.append(make_attribute(_NOT_DIFFERENTIABLE, indices))
+    check_rewrite(model, "updates of buffers returned", outputs)

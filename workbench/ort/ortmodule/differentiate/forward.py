@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.ort.graph.gelu_approximation import approximate_gelu
 from workbench.ort.graph.gradient import parameters_as_inputs
 from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
@@ -75,7 +76,7 @@ def trainable_forward(
     """
     losses = len(leave_out_ignored_labels(model)) if options.label_sparsity else 0
     padding = _leave_out_padding(model, names, options)
-    _make_outputs_distinct(model.graph)
+    _make_outputs_distinct(model)
     # ONNX Runtime fails for a parameter that no gradient reaches.
     requires_grad = leading_to_outputs(model, list(names.requires_grad))
     model, rewrites = make_trainable(model, requires_grad)
@@ -90,7 +91,7 @@ def trainable_forward(
     libraries = Libraries(options)
     fused = Fused() if options.recomputes else fuse_layers(model, requires_grad, libraries)
 
-    constants = keep_constant_results(model.graph)
+    constants = keep_constant_results(model)
 
     trained = [name for name in names.parameters if name in requires_grad and name in state]
     inputs = [name for name in names.inputs if name in requires_grad]
@@ -113,14 +114,17 @@ def _leave_out_padding(
     return remove_padding(model, arguments, padded_results=padded_results)
 
 
-def _make_outputs_distinct(graph: onnx.GraphProto) -> None:
+def _make_outputs_distinct(model: onnx.ModelProto) -> None:
     """Add an Identity to each output that is an input, a parameter or another output."""
     from onnx.helper import make_node
 
+    graph, expected = model.graph, list(output_specs(model))
     taken = {value.name for value in graph.input} | {value.name for value in graph.initializer}
     for index, output in enumerate(graph.output):
         if output.name in taken:
             name = f"{output.name}.output_{index}"
             graph.node.append(make_node("Identity", [output.name], [name], name=f"{name}.identity"))
             output.name = name
+            expected[index] = expected[index]._replace(name=name)
         taken.add(output.name)
+    check_rewrite(model, "outputs made distinct", expected)

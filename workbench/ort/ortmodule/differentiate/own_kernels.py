@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.ort.graph.kernels.device_kernels import device_kernel_counts, write_device_kernels
 from workbench.ort.kernel_library.load import device_kernels
+from workbench.settings.engines import GraphKind
 from workbench.settings.operator_kernels import FAMILIES
 
 if TYPE_CHECKING:
@@ -44,6 +45,6 @@ def use_own_kernels(
         found = device_kernels()
         if found.library is None:
             return OwnKernels(why_not=found.problem)
-        write_device_kernels(model, but=set(FAMILIES["ondevice"]) - used)
+        write_device_kernels(model, but=set(FAMILIES[GraphKind.DEVICE]) - used)
     nodes = device_kernel_counts(model)
     return OwnKernels(nodes, device_kernels().library) if nodes else OwnKernels()

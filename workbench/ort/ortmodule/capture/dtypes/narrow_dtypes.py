@@ -15,6 +15,7 @@ from onnx import TensorProto
 
 from workbench.onnx_io.graph_metadata import RUNNING, STATISTICS
 from workbench.onnx_io.half_precision import TYPE_ATTRIBUTES
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +59,7 @@ def widen(model: onnx.ModelProto) -> bool:
     Returns:
         Whether the module is in half precision: moving its Casts would undo the change.
     """
-    graph = model.graph
+    graph, outputs = model.graph, output_specs(model)
     types = value_types(model)
     initializers = {tensor.name for tensor in graph.initializer}
     nodes = [
@@ -69,6 +70,8 @@ def widen(model: onnx.ModelProto) -> bool:
     narrows = len(nodes) > len(graph.node)
     del graph.node[:]
     graph.node.extend(nodes)
+    if narrows:
+        check_rewrite(model, "narrow types in wider ones", outputs)
     given = {types[value.name] for value in (*graph.input, *graph.initializer)}
     return narrows and TensorProto.FLOAT16 in given
 

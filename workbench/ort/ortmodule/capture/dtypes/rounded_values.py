@@ -15,6 +15,7 @@ import onnx
 from onnx import TensorProto
 
 from workbench.onnx_io.half_precision import TYPE_ATTRIBUTES
+from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.onnx_io.tensor_data import tensor_array
 from workbench.ort.ortmodule.capture.dtypes.narrow_dtypes import value_types
 
@@ -35,7 +36,7 @@ def compute_in_float32(model: onnx.ModelProto) -> bool:
     Returns:
         Whether there was any: moving its Casts would undo the rounding.
     """
-    graph = model.graph
+    graph, outputs = model.graph, output_specs(model)
     types = value_types(model)
     if _HALVES.isdisjoint(types.values()):
         return False
@@ -47,6 +48,11 @@ def compute_in_float32(model: onnx.ModelProto) -> bool:
     for value in (*graph.input, *graph.output, *graph.value_info):
         if value.type.tensor_type.elem_type in _HALVES:
             value.type.tensor_type.elem_type = TensorProto.FLOAT
+    wide = [
+        each._replace(element_type=TensorProto.FLOAT) if each.element_type in _HALVES else each
+        for each in outputs
+    ]
+    check_rewrite(model, "half precision in float32", wide)
     return True
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from workbench.errors import UntrainableError
 from workbench.export.autograd.autograd_functions import DOMAIN, NUMBER, OP
 from workbench.onnx_io.graph_metadata import UPDATES
+from workbench.onnx_io.rewrite_check import check_rewrite, output_spec
 
 if TYPE_CHECKING:
     import onnx
@@ -178,6 +179,7 @@ def _segment(
     graph.initializer.extend(each for each in model.graph.initializer if each.name in used)
     for opset in [opset for opset in segment.opset_import if opset.domain == DOMAIN]:
         segment.opset_import.remove(opset)
+    check_rewrite(segment, "segment of a graph", [output_spec(known[name]) for name in outputs])
     return Segment(segment, tuple(inputs), tuple(outputs))
 
 

@@ -1,0 +1,25 @@
+"""The status while a job is in progress: few messages, and none of them late that matters."""
+
+from __future__ import annotations
+
+from workbench.controller import State
+from workbench.widgets.page.status import Status
+from workbench.widgets.page.status_view import DETAIL_S, StatusView
+
+
+def test_numbers_alone_are_shown_a_few_times_a_second_and_all_else_at_once() -> None:
+    now = 0.0
+    status = Status()
+    view = StatusView(status, clock=lambda: now)
+    running = State("running", "busy", "Training m on pytorch.", "step 1 of 9", 0.1)
+    view.show_state(running)
+    view.show_state(running._replace(detail="step 2 of 9"))
+    assert status.detail == "step 1 of 9"
+    now += DETAIL_S
+    view.show_state(running._replace(detail="step 3 of 9"))
+    assert status.detail == "step 3 of 9"
+    view.show_state(State("paused", "paused", "Paused m on pytorch.", "step 4 of 9", 0.4))
+    assert (status.level, status.detail) == ("paused", "step 4 of 9")
+    view.show_state(State("idle", "done", "Trained m.", "3 s"))
+    view.show_state(State("idle", "done", "Trained m.", "4 s"))
+    assert status.detail == "4 s"

@@ -1,0 +1,19 @@
+"""A process of which is known what made it, so that its exports can be cached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from workbench.export_cache.cache import ExportCache
+from workbench.export_cache.code_used import CodeUsed
+
+
+class KnownProcess(NamedTuple):
+    """What determines the exports of a process that was started to train one saved model."""
+
+    cache: ExportCache
+    key: str
+    """Digest of the saved model, the settings, the environment and the versions."""
+    code: Callable[[], CodeUsed | str]
+    """The user's code that ran so far, or a sentence that says why it is unknown."""
