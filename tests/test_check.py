@@ -30,6 +30,9 @@ def test_a_sample_trains(cnn: Check) -> None:
     assert rows["Conv"].state == "trains"
     assert rows["BatchNormalization"].state == "rewritten"
     assert rows["BatchNormalization"].count == 2
+    by_layer = cnn.by_layer()
+    assert list(by_layer) == ["norm1", "norm2"], "the layers that are rewritten"
+    assert [one.state for one in by_layer["norm1"]] == ["rewritten"]
 
 
 def test_as_a_frame_as_text_and_as_json(cnn: Check) -> None:

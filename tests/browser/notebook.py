@@ -156,6 +156,9 @@ class Notebook:
         expect(self.button("Train")).to_be_enabled(timeout=SLOW_MS)
 
     def saved_outputs(self, index: int) -> list[dict[str, Any]]:
-        """The outputs of a cell as the file holds them."""
-        content = nbformat.read(self.path, as_version=4)
+        """The outputs of a cell as the file holds them; none while JupyterLab writes it."""
+        try:
+            content = nbformat.read(self.path, as_version=4)
+        except nbformat.reader.NotJSONError:
+            return []
         return list(content.cells[index].outputs)

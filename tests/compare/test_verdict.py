@@ -30,7 +30,7 @@ def sentence(ratio: Ratio, load: Load | None = QUIET) -> str:
         ),
         (
             Ratio(0.00093, 0.0009, 0.00096),
-            "ondevice is slower, 0.000930 times as fast as pytorch (0.000900 to 0.000960)",
+            "ondevice is slower, taking 1,075 times as long as pytorch (1,042 to 1,111)",
         ),
         (Ratio(312.4, 300.0, 320.0), "ondevice is 312 times as fast as pytorch (300 to 320)"),
         (

@@ -101,6 +101,10 @@ def unpaired_verdict(
     return Verdict(sentence, BADGES["unpaired"], "unpaired")
 
 
+FAR = 0.1
+"""Ratio below which the inverse is told."""
+
+
 def _clause(engine: str, reference: str, ratio: Ratio, note: str | None = None) -> str:
     digits = 3 if any(abs(each - 1) < NEAR for each in ratio) else 2
     median, low, high = (_number(each, digits) for each in ratio)
@@ -109,6 +113,12 @@ def _clause(engine: str, reference: str, ratio: Ratio, note: str | None = None) 
     interval = interval if note is None else note
     if known and ratio.low <= 1 <= ratio.high:
         return f"no difference seen between {engine} and {reference}{interval}"
+    if ratio.median < FAR:
+        # Far below 1 the inverse is easier to read.
+        inverse = Ratio(*(1 / each if each else math.inf for each in ratio))
+        median, high, low = (_number(each, digits) for each in inverse)
+        interval = f" ({low} to {high})" if known else interval
+        return f"{engine} is slower, taking {median} times as long as {reference}{interval}"
     if ratio.median < 1:
         return f"{engine} is slower, {median} times as fast as {reference}{interval}"
     return f"{engine} is {median} times as fast as {reference}{interval}"

@@ -77,7 +77,11 @@ def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[No
     """
     before = _read(onnx_model).graph
     in_backward = custom_backward_nodes(before)
-    listed = [(_kind(node), _label(node)) for node in before if node not in in_backward]
+    listed = [
+        (_label(node), NodeFinding(_kind(node), _label(node), "trains", layer=layer_of(node)))
+        for node in before
+        if node not in in_backward
+    ]
     model = _read(onnx_model)
     _, rewritten = _rewrite(model, requires_grad, NodeHistory(model.graph))
     path = GradientPath(model.graph, requires_grad)
@@ -90,7 +94,7 @@ def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[No
             known[label] = NodeFinding(
                 _kind(node), label, "cannot", found.reason, found.remedy, layer_of(node)
             )
-    return [known.get(label, NodeFinding(op, label, "trains")) for op, label in listed]
+    return [known.get(label, node)._replace(layer=node.layer) for label, node in listed]
 
 
 def leading_to_outputs(onnx_model: onnx.ModelProto, names: Sequence[str]) -> list[str]:

@@ -58,6 +58,18 @@ def test_engines_train_one_after_another_even_when_one_fails(
     assert training.plot().axes
 
 
+def test_engines_that_fail_alike_share_a_sentence_and_keep_their_logs(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    monkeypatch.setenv("WORKBENCH_FAKE", '{"raise_at": 1}')
+    start = lambda _: wb.train("digits-mlp", digits, engine="fake", steps=9)  # noqa: E731
+    training = Training(start, ["pytorch", "ondevice"])
+    finish(training)
+    sentence, *logs = training.outcome.splitlines()
+    assert sentence.startswith("digits-mlp on fake and fake failed after step 0: ")
+    assert logs == [f"Log: {run.folder.log_path}" for run in training.runs.values()]
+
+
 def test_a_stop_keeps_the_engines_that_wait_from_starting(
     monkeypatch: pytest.MonkeyPatch, digits: Dataset
 ) -> None:

@@ -157,7 +157,8 @@ def test_an_example_input_that_was_left_is_none_of_a_sample_or_a_model() -> None
 @pytest.mark.parametrize(
     ("model", "example", "sentence"),
     [
-        ("net", "", "name an example input"),
+        ("net", "", r"name an example input, .* in the field Example input\."),
+        ("net", "torhc", r"The notebook has no 'torhc'\. (?!Did you mean)"),
         ("net", "z", "The notebook has no 'z'"),
         ("Linear", "", r"is a class of the notebook: .* net = Linear\(\)"),
         ("number", "", "number is of type int in the notebook, which is no model"),

@@ -64,6 +64,18 @@ class Several(nn.Module):
                 return logits, x, logits.argmax(dim=1)
 
 
+class ThreeResults(nn.Module):
+    """A policy, its value, and the value for a loss that does not train the body."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.policy, self.value = nn.Linear(4, 6), nn.Linear(6, 3), nn.Linear(6, 1)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        hidden = torch.tanh(self.body(x))
+        return self.policy(hidden), self.value(hidden.detach()), self.value(hidden)
+
+
 class Nested(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -147,10 +159,13 @@ CASES: dict[str, Case] = {
     "tuple": of_floats(lambda: Several("tuple"), 4),
     "list": of_floats(lambda: Several("list"), 4),
     "dict": of_floats(lambda: Several("dict"), 4),
+    "three-results": of_floats(ThreeResults, 4),
     "integer-result": of_floats(lambda: Several("integers"), 4),
     "nested": Case(Nested, nested),
     "unused": Case(Unused, lambda batch: Call((torch.randn(batch, 4), torch.randn(batch, 1)))),
     "tied": Case(Tied, lambda batch: Call((torch.randint(0, 11, (batch, 5)),))),
     "buffers": of_floats(Buffered, 4),
 }
-USUAL = representative(CASES, every=3, always=("text-gpt", "dict", "nested", "buffers"))
+USUAL = representative(
+    CASES, every=3, always=("text-gpt", "dict", "nested", "buffers", "three-results")
+)

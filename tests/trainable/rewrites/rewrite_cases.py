@@ -47,6 +47,19 @@ class Twice(nn.Module):
         return self.head(self.norm(torch.tanh(self.norm(self.layer(x)))))
 
 
+class Joined(nn.Module):
+    """The third part that is joined is a layer's, whose argument another layer reads too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.part, self.head = nn.Linear(6, 8), nn.Linear(8, 4), nn.Linear(8, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = torch.tanh(self.layer(x))
+        joined = torch.cat([x, 2 * x, self.part(hidden)], dim=1)
+        return self.head(hidden) * joined.mean(dim=1, keepdim=True)
+
+
 class Recurrent(nn.Module):
     def __init__(self, kind: Callable[..., nn.RNNBase]) -> None:
         super().__init__()
@@ -120,6 +133,7 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "GELU, tanh, turned": (lambda: dense(WrittenGelu(turned=True)), (6,)),
     "atan": (lambda: dense(Atan()), (6,)),
     "unused part": (Unused, (6,)),
+    "joined parts": (Joined, (6,)),
     "BatchNorm1d": (lambda: dense(nn.BatchNorm1d(8)), (6,)),
     "BatchNorm1d, sequence": (
         lambda: nn.Sequential(nn.BatchNorm1d(5), nn.Flatten(), nn.Linear(30, 3)),
@@ -161,7 +175,7 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "attention": (Attention, (4, 6)),
 }  # fmt: skip
 
-CHOSEN = representative(MODULES, every=5, always=["GELU, tanh, written out"])
+CHOSEN = representative(MODULES, every=5, always=["GELU, tanh, written out", "joined parts"])
 
 
 def batches(shape: tuple[int, ...], steps: int) -> list[Arrays]:

@@ -105,17 +105,20 @@ class Training:
 
     @property
     def outcome(self) -> str:
-        groups: dict[tuple[str, str], list[str]] = {}
+        groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for engine in self.engines:
             if engine in self.runs:
                 before, by, after = _outcome_parts(self.runs[engine])
-                groups.setdefault((before, after), []).append(by)
+                sentence, line, log = after.partition("\nLog: ")
+                groups.setdefault((before, sentence), []).append((by, line + log))
             elif engine in self._refused:
-                groups[self._refused[engine], ""] = [""]
+                groups[self._refused[engine], ""] = [("", "")]
         # Engines with the same result share one line: the status has little room.
-        return "\n".join(
-            f"{before}{_listed(engines)}{after}" for (before, after), engines in groups.items()
-        )
+        lines = []
+        for (before, after), members in groups.items():
+            engines, logs = zip(*members, strict=True)
+            lines.append(f"{before}{_listed(engines)}{after}{''.join(logs)}")
+        return "\n".join(lines)
 
     @property
     def failed(self) -> bool:

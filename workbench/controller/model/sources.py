@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.controller.model.namespace import is_module, own_names
+from workbench.controller.model.namespace import is_module, look, own_names
 from workbench.data import Dataset
 from workbench.errors import DataError, ModelError, nearest, value_text
 from workbench.load import load_dataset, load_model
@@ -61,7 +61,7 @@ class Sources:
             if given is None:
                 raise ModelError(
                     f"{source} is a module of the notebook: name an example input, an array or "
-                    "tensor of the notebook whose first axis is the batch, in the field below."
+                    "tensor whose first axis is the batch, in the field Example input."
                 )
             return load_model(value, example_inputs=given, name=source)  # type: ignore[arg-type]
         return load_model(source, example_inputs=given)
@@ -174,6 +174,6 @@ def complete(text: str, suffixes: tuple[str, ...]) -> list[str]:
 
 def _named(names: Mapping[str, Any], name: str, error: type[Exception]) -> Any:
     if name not in names:
-        known = [each for each in names if not each.startswith("_")]
+        known = [each.name for each in look(names)[0] if each.kind != "model"]
         raise error(f"The notebook has no {name!r}. {nearest(name, known)}")
     return names[name]

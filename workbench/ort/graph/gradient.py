@@ -21,6 +21,7 @@ from workbench.ort.graph.kernels.device_kernels import name_as_portable, write_d
 from workbench.ort.graph.memory.recompute import recompute_in_backward
 from workbench.ort.graph.node_origins import NodeOrigin, NodeOrigins
 from workbench.ort.graph.standard_gradients import write_standard_gradients
+from workbench.ort.graph.sums import write_additions
 from workbench.ort.native import native
 from workbench.settings.operator_kernels import ONNX_RUNTIME
 
@@ -130,6 +131,8 @@ def build_training_graph(
     replaced = write_batch_convolutions(made) | write_standard_gradients(made)
     again = recompute_in_backward(made, loss.name)
     updates = _write_updates(made, loss, trainable, state_updates, weight_decay)
+    for each in (made, kernels):
+        write_additions(each.graph)
     if other:
         name_as_portable(kernels.graph, made.graph)
     found = origins.of(made.graph, hidden.expanded, updates, {**replaced, **again})

@@ -82,7 +82,7 @@ class ArtifactBuilder(StandaloneStep):
         self.sections = sections(self.controller, "artifacts")
         side = area("wb-side", [self.form, self.button])
         tasks = area("wb-tasks", self.sections)
-        main = area("wb-main", [self.footprint, self.tree, tasks, self.graphs])
+        main = area("wb-main", [self.footprint, self.tree, self.graphs, tasks])
         panel = area("wb-columns", [side, main])
         super().__init__(children=[*alone, area("wb-step-panel wb-step-artifacts", [panel])])
         self.controller.views.add(ArtifactsView(self))

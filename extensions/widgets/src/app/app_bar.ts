@@ -206,7 +206,11 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     model.set(name, !model.get(name));
     model.save_changes();
   };
-  code.addEventListener("click", flip("code_shown"));
+  code.addEventListener("click", () => {
+    flip("code_shown")();
+    // The panel is above what a user may have scrolled to.
+    if (model.get("code_shown")) page()?.querySelector(".wb-code-panel")?.scrollIntoView({ block: "nearest" });
+  });
   present.addEventListener("click", flip("presenting"));
   model.on("change:selected", () => {
     if (views.changing === null) selected = model.get("selected");

@@ -10,6 +10,7 @@ from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.kernels.device_kernels import device_kernel_counts
 from workbench.ort.graph.memory.recompute import recompute_in_backward
 from workbench.ort.graph.standard_gradients import write_standard_gradients
+from workbench.ort.graph.sums import write_additions
 from workbench.ort.ortmodule.aten import Kernels, Libraries, use_pytorch_kernels
 from workbench.ort.ortmodule.differentiate.own_kernels import OwnKernels, use_own_kernels
 from workbench.settings.ortmodule_options import ORTModuleOptions
@@ -56,6 +57,7 @@ def complete(
     kernels = kernels.beside(own.nodes, proto.graph)
     if own.nodes and not keep:
         recompute_in_backward(proto)
+    write_additions(proto.graph)
     return proto.SerializeToString(), kernels, own._replace(nodes=device_kernel_counts(proto))
 
 
