@@ -131,6 +131,16 @@ def test_a_trace_with_a_frozen_size_is_refused() -> None:
 
 
 @pytest.mark.fault
+@pytest.mark.parametrize("rows", [5, 8, 30, 100])
+def test_a_branch_on_the_number_of_rows_is_never_traced(rows: int) -> None:
+    class Branch(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * 2 if len(x) > rows else x
+
+    with pytest.raises(ModelError, match=r"tracing changed the module"):
+        export(Branch(), 4, exporters=["TorchScript"])
+
+
 def test_a_branch_on_values_is_never_traced() -> None:
     class Branches(nn.Module):
         def __init__(self) -> None:

@@ -33,6 +33,12 @@ NAME = "TorchScript"
 TOLERANCE = 1e-3
 """Largest difference of an output, relative to its largest number, that rounding may explain."""
 
+MORE_ROWS = (8, 32, 128)
+"""Rows that the checks add to a batch: a branch on `len(x)` is not seen by tracing."""
+
+MOST_ELEMENTS = 2**18
+"""Elements of inputs up to which these batches are tried."""
+
 
 def export_by_tracing(module: torch.nn.Module, signature: Signature, opset: int) -> ir.Model:
     """Trace `module`; names of parameters are kept and nothing is folded.
@@ -118,31 +124,54 @@ def _name_nodes(proto: onnx.ModelProto, modules: Set[str]) -> None:
 
 def _check(proto: onnx.ModelProto, module: torch.nn.Module, signature: Signature) -> None:
     """Compare the graph with the module on inputs of other sizes; names the outputs' axes."""
+    modes = [(layer, layer.training) for layer in module.modules()]
+    module.eval()
+    try:
+        small = _results(module, signature.inputs)
+        inputs = _lengthened(signature)
+        expected = _compare_on(inputs, proto, module, signature)
+        for rows in MORE_ROWS:
+            more = _with_more_rows(inputs, rows, signature)
+            if sum(value.numel() for value in more) <= MOST_ELEMENTS:
+                _compare_on(more, proto, module, signature)
+    finally:
+        for layer, mode in modes:
+            layer.training = mode
+    for value, wanted, other in zip(proto.graph.output, expected, small, strict=True):
+        _name_axes(value, wanted.shape, other.shape)
+
+
+def _results(module: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> list[np.ndarray]:
     import torch
+
+    with torch.no_grad():
+        return [value.numpy() for value in module(*inputs)]
+
+
+def _compare_on(
+    inputs: Sequence[torch.Tensor],
+    proto: onnx.ModelProto,
+    module: torch.nn.Module,
+    signature: Signature,
+) -> list[np.ndarray]:
+    """The module's results, which the graph has too."""
     from onnx.reference import ReferenceEvaluator
 
-    inputs = _of_other_sizes(signature)
     feed = {n: v.numpy() for n, v in zip(signature.input_names, inputs, strict=True)}
-    modes = [(layer, layer.training) for layer in module.modules()]
     what = "the module"
     try:
-        with torch.no_grad():
-            small = [value.numpy() for value in module.eval()(*signature.inputs)]
-            expected = [value.numpy() for value in module(*inputs)]
+        expected = _results(module, inputs)
         what = "the traced graph"
         outputs = ReferenceEvaluator(_without_dropout(proto)).run(None, feed)
     except Exception as error:
         shapes = ", ".join(str(tuple(value.shape)) for value in inputs)
         raise ModelError(f"{what} fails on inputs of shape {shapes}: {error}.") from error
-    finally:
-        for layer, mode in modes:
-            layer.training = mode
-    for value, got, wanted, other in zip(proto.graph.output, outputs, expected, small, strict=True):
+    for value, got, wanted in zip(proto.graph.output, outputs, expected, strict=True):
         _compare(value.name, np.asarray(got), wanted)
-        _name_axes(value, wanted.shape, other.shape)
+    return expected
 
 
-def _of_other_sizes(signature: Signature) -> list[torch.Tensor]:
+def _lengthened(signature: Signature) -> list[torch.Tensor]:
     """The examples with every dynamic axis longer by one: the first element is repeated."""
     import torch
 
@@ -153,6 +182,18 @@ def _of_other_sizes(signature: Signature) -> list[torch.Tensor]:
             longer = torch.cat([longer, longer.narrow(axis, 0, 1)], axis)
         inputs.append(longer)
     return inputs
+
+
+def _with_more_rows(
+    inputs: Sequence[torch.Tensor], rows: int, signature: Signature
+) -> list[torch.Tensor]:
+    """The inputs with their first row `rows` times more where the first axis is dynamic."""
+    import torch
+
+    return [
+        torch.cat([value, value[:1].expand(rows, *value.shape[1:])]) if 0 in axes else value
+        for value, axes in zip(inputs, signature.axes, strict=True)
+    ]
 
 
 def _without_dropout(proto: onnx.ModelProto) -> onnx.ModelProto:
