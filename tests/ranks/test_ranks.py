@@ -121,7 +121,6 @@ def test_a_rank_that_dies_ends_the_run_with_its_reason(uninterrupted: Run, kille
 
 
 @pytest.mark.fault
-@pytest.mark.sweep  # test_failure.py: what a rank writes down, and what is said of it
 def test_an_exception_of_a_rank_that_follows_ends_the_run_with_its_reason() -> None:
     model = wb.load_model(FailsOnRank1(), example_inputs=torch.zeros(2, 12))
     x = np.zeros((64, 12), np.float32)

@@ -1,4 +1,4 @@
-"""A network whose attention drops probabilities, in the two ways in which modules say so."""
+"""A network with dropout of attention's probabilities, written in two ways, and after a GELU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LENGTH, WIDTH = 6, 16
 
 
 class DroppingNetwork(nn.Module):
-    """Two layers of causal attention, with dropout of the probabilities alone."""
+    """Two layers of attention, the first one causal, and one after a GELU."""
 
     def __init__(self, words: int) -> None:
         super().__init__()
@@ -17,6 +17,7 @@ class DroppingNetwork(nn.Module):
         self.words = nn.Embedding(words, WIDTH)
         self.packed = nn.ModuleList(nn.Linear(WIDTH, 3 * WIDTH) for _ in range(2))
         self.dropout = nn.Dropout(0.3)
+        self.up, self.down = nn.Linear(WIDTH, 24), nn.Linear(24, WIDTH)
         self.head = nn.Linear(WIDTH, words)
 
     def forward(self, tokens: Tensor) -> Tensor:
@@ -33,5 +34,6 @@ class DroppingNetwork(nn.Module):
                     query, key, value, dropout_p=share, is_causal=True
                 )
             x = x + mixed.transpose(1, 2).flatten(2)
+        x = x + self.down(self.dropout(nn.functional.gelu(self.up(x))))
         logits: Tensor = self.head(x)
         return logits

@@ -171,6 +171,25 @@ def test_attention_becomes_two_kernels(
     )
 
 
+def test_a_mask_repeated_for_each_query_is_read_unexpanded() -> None:
+    """Of two numbers; the kernel repeats it."""
+    model = attention(mask=("batch", 1, 5, 7))
+    graph = model.graph
+    given = next(value for value in graph.input if value.name == "mask")
+    declared = onnx.ValueInfoProto.FromString(given.SerializeToString())
+    graph.input.remove(given)
+    graph.value_info.append(declared)
+    few = helper.make_tensor_value_info("few", TensorProto.BOOL, ["batch", 1, 1, 7])
+    sizes = helper.make_tensor_value_info("sizes", TensorProto.INT64, [4])
+    graph.input.extend([few, sizes])
+    graph.node.insert(0, helper.make_node("Expand", ["few", "sizes"], ["many"], "many"))
+    graph.node.insert(1, helper.make_node("Where", ["many", "zero", "low"], ["mask"], "mask"))
+    write_device_kernels(model)
+    where, forward, backward = graph.node
+    assert (where.op_type, list(where.input)) == ("Where", ["few", "zero", "low"])
+    assert forward.input[3] == backward.input[4] == where.output[0]
+
+
 @pytest.mark.parametrize("keep", [False, True])
 def test_dropout_is_drawn_by_the_kernels(keep: bool) -> None:
     """Of a seed that one Dropout of 64 numbers draws in each run."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
+import pytest
+from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from workbench.ort.graph.facts import forward_nodes
@@ -77,6 +78,77 @@ def test_the_backward_pass_computes_a_gelu_again_with_the_same_bits() -> None:
     assert "y" not in read_in_backward(model)
     waits_for = next(each for each in model.graph.node if each.output[0] == "y.shape_again")
     assert list(waits_for.input) == ["y_grad"], "or it would run in the forward pass"
+
+
+def test_the_transpose_of_a_gelu_is_recomputed_bit_for_bit() -> None:
+    """Where a product reads it, and the GELU itself is not kept."""
+    model = both_passes()
+    before = results(model)
+    turned = [
+        node("MatMul", "x w", "h"),
+        node("Gelu", "h", "g"),
+        node("Transpose", "g", "t", perm=[1, 0]),
+        node("MatMul", "v_t t", "z_t"),
+        node("ReduceSum", "z_t", "loss", keepdims=0),
+        node("MatMul", "t z", "v_grad"),
+        node("MatMul", "v z_t", "t_grad"),
+        node("Transpose", "t_grad", "g_grad", perm=[1, 0]),
+        node("Mul", "g_grad h", "h_grad"),
+        node("Transpose", "x", "x_t"),
+        node("MatMul", "x_t h_grad", "w_grad"),
+    ]
+    turned.insert(3, node("Transpose", "v", "v_t"))
+    turned.insert(6, node("Transpose", "z_t", "z"))
+    del model.graph.node[:]
+    model.graph.node.extend(turned)
+    unchanged = results(model)
+    assert np.allclose(unchanged[1], before[1], atol=1e-5), "the same computation"
+    made = recompute_in_backward(model, "loss")
+    assert "t.again" in made
+    onnx.checker.check_model(model)
+    for one, other in zip(unchanged, results(model), strict=True):
+        assert np.array_equal(one, other)
+    assert not {"t", "g"} & read_in_backward(model)
+
+
+@pytest.mark.parametrize("mask_read", [True, False])
+def test_dropout_is_recomputed_from_its_mask(mask_read: bool) -> None:
+    """Where the gradient of Dropout keeps the mask."""
+    nodes = [
+        node("MatMul", "x w", "h"),
+        node("Gelu", "h", "g"),
+        node("Dropout", "g half true", "y mask"),
+        node("MatMul", "y v", "z"),
+        node("ReduceSum", "z", "loss", keepdims=0),
+        node("Transpose", "v", "v_t"),
+        node("Transpose", "y", "y_t"),
+        node("MatMul", "y_t z", "v_grad"),
+        node("MatMul", "z v_t", "y_grad"),
+        node("DropoutGrad", f"y_grad {'mask' if mask_read else 'ones'} half true", "g_grad"),
+        node("Mul", "g_grad h", "h_grad"),
+        node("Transpose", "x", "x_t"),
+        node("MatMul", "x_t h_grad", "w_grad"),
+    ]
+    nodes[9].domain = "com.microsoft"
+    model = both_passes()
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    model.graph.initializer.extend([
+        numpy_helper.from_array(np.array(0.5, np.float32), "half"),
+        numpy_helper.from_array(np.array(True), "true"),
+        numpy_helper.from_array(np.ones((ROWS, WIDTH), np.bool_), "ones"),
+    ])  # fmt: skip
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    made = recompute_in_backward(model, "loss")
+    if not mask_read:
+        assert made == {}
+        return
+    again = next(each for each in model.graph.node if each.output[0] == "y.again")
+    assert (again.op_type, list(again.input)) == (
+        "DropoutGrad",
+        ["y.g.again", "mask", "half", "true"],
+    )
+    assert not {"y", "g"} & read_in_backward(model)
 
 
 def test_results_that_the_own_gradient_reads_are_kept() -> None:

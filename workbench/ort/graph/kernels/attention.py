@@ -19,6 +19,7 @@ from workbench.ort.graph.kernels.attention_parts import (
     factor_of,
     is_mask_of,
     mixing_of,
+    narrow_mask,
     over_last_axis,
     past_copies,
     scores_of,
@@ -58,9 +59,9 @@ def write_attention_kernels(
             continue
         found = _matched(editor, node)
         if found is not None:
-            forward, backward = found.nodes(editor, domain, seed)
+            *before, forward, backward = found.nodes(editor, domain, seed)
             first = min(found.backward, key=lambda each: order[id(each)])
-            editor.replace(found.forward, [forward], at=found.mixing)
+            editor.replace(found.forward, [*before, forward], at=found.mixing)
             editor.replace(found.backward, [backward], at=first)
             replaced |= {each.output[0]: each.output[0] for each in (forward, backward)}
     if replaced:
@@ -102,9 +103,8 @@ class _Attention:
     forward: list[onnx.NodeProto]
     backward: list[onnx.NodeProto]
 
-    def nodes(
-        self, editor: GraphEditor, domain: str, seed: StepSeed
-    ) -> tuple[onnx.NodeProto, onnx.NodeProto]:
+    def nodes(self, editor: GraphEditor, domain: str, seed: StepSeed) -> list[onnx.NodeProto]:
+        """Those before both kernels, and the kernels."""
         from onnx import helper
 
         given = (self.query, self.key, self.values)
@@ -119,7 +119,8 @@ class _Attention:
         if self.dropout:
             attributes |= {"dropout": self.dropout, "stream": seed.stream(made)}
             of_step = seed.value
-        inputs = [*(each.value for each in given), self.mask or editor.real(0.0), of_step]
+        mask, before = narrow_mask(editor, self.mask, f"{made}.mask")
+        inputs = [*(each.value for each in given), mask or editor.real(0.0), of_step]
         rows = [f"{made}.largest_scores", f"{made}.inverse_sums"]
         forward = helper.make_node(
             "Attention", inputs, [made, *rows], self.mixing.name or made, domain=domain
@@ -133,7 +134,7 @@ class _Attention:
         )
         for node in (forward, backward):
             node.attribute.extend(helper.make_attribute(*each) for each in attributes.items())
-        return forward, backward
+        return [*before, forward, backward]
 
 
 def _matched(editor: GraphEditor, slope: onnx.NodeProto) -> _Attention | None:

@@ -184,6 +184,33 @@ def is_mask_of(editor: GraphEditor, mask: str, kept: str) -> bool:
     return low is not None and low <= _MASKED
 
 
+def narrow_mask(editor: GraphEditor, mask: str, name: str) -> tuple[str, list[onnx.NodeProto]]:
+    """A mask of two numbers before it is repeated for each query, which the kernel does itself.
+
+    Args:
+        mask: what is added to scores.
+        name: of the value that is made.
+
+    Returns:
+        The mask to read, and the nodes that compute it; the same and none where it is not repeated.
+    """
+    from onnx import helper
+
+    where = editor.producer(mask, "Where")
+    repeated = None if where is None else editor.producer(where.input[0], "Expand")
+    if where is None or repeated is None:
+        return mask, []
+    if any(editor.shape(number) not in ((), (1,)) for number in where.input[1:]):
+        return mask, []
+    before, after = editor.named_shape(repeated.input[0]), editor.named_shape(mask)
+    if before is None or after is None or len(before) > len(after):
+        return mask, []
+    if not all(size in (1, other) for size, other in zip(before[::-1], after[::-1], strict=False)):
+        return mask, []
+    given = [repeated.input[0], *where.input[1:]]
+    return name, [helper.make_node("Where", given, [name], name)]
+
+
 def factor_of(editor: GraphEditor, node: onnx.NodeProto) -> float | None:
     """Factor that a Mul or Div by a constant applies to its first input; None for other nodes."""
     if node.domain or node.op_type not in ("Mul", "Div"):

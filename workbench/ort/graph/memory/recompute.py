@@ -2,8 +2,8 @@
 
 A kept result occupies memory from the forward pass until its last reader in the backward pass.
 That of a GELU or a normalization is computed from an input that is kept anyway, for the operator's
-own gradient, and in far less time than the matrix product that it feeds. The same kernel computes
-the same bits.
+own gradient, and in far less time than the matrix product that it feeds; so is its transpose, and
+what Dropout leaves of it, whose mask is kept. The same kernel computes the same bits.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from workbench.onnx_io.nodes import attribute
 from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.ort.graph.facts import forward_nodes
 
@@ -26,6 +29,10 @@ CHEAP = frozenset(
     }
 )
 """Operators whose first result has the shape of their first input."""
+
+_MICROSOFT = "com.microsoft"
+_INT64 = 7
+"""Of `onnx.TensorProto`, which is loaded on use."""
 
 _GRADIENT = "_grad"
 """Suffix by which ONNX Runtime's gradient builder names the gradient of a value."""
@@ -57,15 +64,18 @@ def recompute_in_backward(model: onnx.ModelProto, *results: str) -> dict[str, st
     dropped: set[str] = set()
     """Values that are no longer kept for the backward pass."""
     for i in sorted(forward):
-        node = graph.node[i]
-        value, source = node.output[0], node.input[0] if node.input else ""
+        last = graph.node[i]
+        node, value = _cheap(graph, places, last), last.output[0]
         gradient = places.get(value + _GRADIENT)
-        if node.op_type not in CHEAP or gradient not in backward or value not in readers:
+        if node is None or gradient not in backward or value not in readers:
             continue
+        source = node.input[0]
         kept = source in readers and source not in dropped and source in places
+        if last.op_type == "Dropout":
+            kept = kept and last.output[1] in readers
         if not kept or _leads_to(graph, backward, places, value, gradient):
             continue
-        nodes = _repeated(node, value + _GRADIENT)
+        nodes = _repeated(node, last, value + _GRADIENT)
         again += nodes
         for reader in readers[value]:
             _rename(graph.node[reader], value, nodes[-1].output[0])
@@ -123,23 +133,65 @@ def _leads_to(
     return False
 
 
-def _repeated(node: onnx.NodeProto, gradient: str) -> list[onnx.NodeProto]:
-    """Nodes that compute the results of `node` again, once `gradient` is computed."""
+def _cheap(
+    graph: onnx.GraphProto, places: Mapping[str, int], last: onnx.NodeProto
+) -> onnx.NodeProto | None:
+    """The node of `CHEAP` that gives the result of `last`, alone or before a transpose or Dropout.
+
+    None where there is none, or that gives another shape than `last` keeps.
+    """
+    if last.op_type in CHEAP:
+        return last
+    complete = len(last.output) == 2 and len(last.input) == 3
+    follows = last.op_type == "Transpose" or (last.op_type == "Dropout" and complete)
+    if last.domain or not follows or last.input[0] not in places:
+        return None
+    node = graph.node[places[last.input[0]]]
+    return node if node.op_type in CHEAP and node.output[0] == last.input[0] else None
+
+
+def _repeated(node: onnx.NodeProto, last: onnx.NodeProto, gradient: str) -> list[onnx.NodeProto]:
+    """Nodes that compute the results of `node`, and then of `last`, again.
+
+    Args:
+        node: one of `CHEAP`.
+        last: the same, or what follows it.
+        gradient: that of the result of `last`; they wait for it.
+    """
     from onnx import helper
 
-    value = node.output[0]
+    value = last.output[0]
     shape, source = f"{value}.shape_again", f"{value}.source_again"
+    made = [helper.make_node("Shape", [gradient], [shape], shape)]
+    if last.op_type == "Transpose":
+        turned, shape = shape, f"{value}.sizes_again"
+        rank = len(attribute(last, "perm", ()))
+        order, axes = f"{value}.order_again", np.argsort(attribute(last, "perm", ()))
+        constant = helper.make_tensor(order, _INT64, [rank], axes.tolist())
+        made.append(helper.make_node("Constant", [], [order], order, value=constant))
+        made.append(helper.make_node("Gather", [turned, order], [shape], shape))
+    made.append(helper.make_node("Reshape", [node.input[0], shape], [source], source))
+    again = _again(node, source, "" if node is last else f"{value}.")
+    made.append(again)
+    if last.op_type == "Transpose":
+        made.append(_again(last, again.output[0]))
+    elif last.op_type == "Dropout":
+        # It scales what the mask keeps as Dropout does.
+        inputs = [again.output[0], last.output[1], *last.input[1:]]
+        name = f"{value}.again"
+        made.append(helper.make_node("DropoutGrad", inputs, [name], name, domain=_MICROSOFT))
+    return made
+
+
+def _again(node: onnx.NodeProto, source: str, prefix: str = "") -> onnx.NodeProto:
+    """The same node of `source`, its outputs with a prefix."""
     copy = _copy(node)
-    copy.name = f"{node.name or value}.again"
+    copy.name = f"{prefix}{node.name or node.output[0]}.again"
     copy.input[0] = source
-    names = [f"{name}.again" if name else "" for name in node.output]
+    names = [f"{prefix}{name}.again" if name else "" for name in node.output]
     del copy.output[:]
     copy.output.extend(names)
-    return [
-        helper.make_node("Shape", [gradient], [shape], shape),
-        helper.make_node("Reshape", [node.input[0], shape], [source], source),
-        copy,
-    ]
+    return copy
 
 
 def _rename(node: onnx.NodeProto, old: str, new: str) -> None:

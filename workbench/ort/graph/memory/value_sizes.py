@@ -16,6 +16,7 @@ SHAPED_LIKE: Mapping[str, tuple[int, ...]] = {
     "BatchNormInternal": (0, 1, 1, 1, 1),
     "BatchNormalizationGrad": (1, 2, 2),
     "ConvGrad": (1, 2),
+    "DropoutGrad": (0,),
     "LayerNormalizationGrad": (1, 2, 2),
     "ReorderInput": (0,),
     "ReorderOutput": (0,),
