@@ -93,6 +93,7 @@ def _summary(prediction: ArtifactsWithFootprint) -> str:
     footprint = prediction.footprint
     return (
         f"{artifacts.trainable_count:,} elements are trained and {artifacts.frozen_count:,} are "
-        f"not, running statistics included. At a batch of {footprint.batch_size:,}, a process grows by "
-        f"{footprint.peak_bytes() / 1e6:,.1f} MB at most. The files are in {artifacts.directory}."
+        f"not, running statistics included. At a batch of {footprint.batch_size:,}, a "
+        f"process grows by {footprint.peak_bytes() / 1e6:,.1f} MB at most. "
+        f"The files are in {artifacts.directory}."
     )
