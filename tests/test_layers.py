@@ -36,7 +36,8 @@ class Row(NamedTuple):
     """Which of its folders and files import modules whose name is no literal: their own, or of what
     a call or a pickle names."""
     names: tuple[str, ...] = ()
-    """Rows below it whose modules it names in a text, which something else imports or starts."""
+    """Rows below it, or `sample_models`, whose modules it names in a text, which something else
+    imports, starts or reads."""
     client: bool = False
     """A client of the run folder: imports neither the worker's side nor an engine."""
     samples: bool = False
@@ -46,6 +47,8 @@ class Row(NamedTuple):
     widgets: bool = False
     """anywidget, ipywidgets and traitlets."""
 
+
+SAMPLES = "sample_models"
 
 LAYERS = {
     "errors": Row(native=False),
@@ -60,12 +63,12 @@ LAYERS = {
     "run_folder": Row(native=False),
     "child_process": Row(native=False),
     "extensions": Row(native=False),
-    "export_cache": Row(native=False),
+    "export_cache": Row(native=False, names=(SAMPLES,)),  # reads the code, for its digest
     "modules": Row(pickles=True),
     "onnx_io": Row(),
     "lora": Row(),
     "export": Row(loads_torch=("traced", "autograd", "effects")),
-    "models": Row(),
+    "models": Row(names=(SAMPLES,)),  # records name them, and `user_code` finds them
     "data": Row(),
     "load": Row(samples=True),
     "tuning_results": Row(),
@@ -116,8 +119,6 @@ class Import(NamedTuple):
     """Absolute dotted name."""
     at_load: bool
     """Whether it runs when the file is imported: outside functions and `if TYPE_CHECKING`."""
-    for_types: bool = False
-    """Whether it never runs: inside `if TYPE_CHECKING`."""
 
     @property
     def where(self) -> str:
@@ -182,9 +183,9 @@ def imports_of(file: Path, source: str) -> Iterator[Import]:
                 base = package[: len(package) - level + 1] if level else []
                 yield ".".join([*base, name])
 
-    def visit(node: ast.AST, at_load: bool, for_types: bool = False) -> Iterator[Import]:
+    def visit(node: ast.AST, at_load: bool) -> Iterator[Import]:
         for target in targets(node):
-            yield Import(file, getattr(node, "lineno", 0), target, at_load, for_types)
+            yield Import(file, getattr(node, "lineno", 0), target, at_load)
         inner = at_load and not isinstance(
             node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
         )
@@ -198,12 +199,12 @@ def imports_of(file: Path, source: str) -> Iterator[Import]:
         if is_type_checking(node):
             assert isinstance(node, ast.If)
             for child in node.body:
-                yield from visit(child, False, for_types=True)
+                yield from visit(child, False)
             for child in node.orelse:
                 yield from visit(child, inner)
             return
         for child in ast.iter_child_nodes(node):
-            yield from visit(child, inner, for_types)
+            yield from visit(child, inner)
 
     yield from visit(ast.parse(source), True)
 
@@ -243,13 +244,12 @@ def cycles_in(found: Iterable[Import]) -> list[str]:
     """Cycles among the files and subpackages of each folder, of which imports point every way.
 
     A subpackage is one node there: what its files import, it imports. The package's `__init__` is
-    a node beside its files. Imports for types alone do not count: an annotation needs a name and
-    no module, so that nothing is loaded or called through it. A method may thus hand its object to
-    a function of another file, whose parameter is annotated with the class.
+    a node beside its files. Imports for types alone count too: who reads one file then has to read
+    the other.
     """
     graphs: dict[tuple[str, ...], dict[str, set[str]]] = {}
     for each in found:
-        if each.for_types or not each.is_of("workbench") or not is_module(each.target):
+        if not each.is_of("workbench") or not is_module(each.target):
             continue
         importing = each.file.relative_to(ROOT).with_suffix("").parts
         imported = tuple(each.target.split("."))
@@ -308,7 +308,7 @@ def test_no_package_has_a_cycle_of_imports() -> None:
                 "runs/run.py": "from .export import a",
                 "runs/export.py": "if TYPE_CHECKING:\n from .run import Run",
             },
-            0,
+            1,
         ),
         (
             {
@@ -565,19 +565,52 @@ def test_computed_imports_are_seen(source: str, count: int) -> None:
     assert len([*computed_imports_of(PACKAGE / "runs" / "run.py", source)]) == count
 
 
-def named_below_in(file: Path, source: str) -> Iterator[tuple[Path, int, str]]:
-    """File, line and row of each module of a lower row that a text names.
+COMPUTED = "?"
 
-    Docstrings name what they like.
+
+def text_of(node: ast.AST, package: str) -> str | None:
+    """The text that an expression makes, with `COMPUTED` for its unknown parts; None: no text."""
+    match node:
+        case ast.Constant(value=str(value)):
+            return value
+        case ast.Name(id="__package__"):
+            return package
+        case ast.FormattedValue(value=value):
+            return text_of(value, package) or COMPUTED
+        case ast.JoinedStr(values=values):
+            return "".join(text_of(value, package) or COMPUTED for value in values)
+        case ast.BinOp(op=ast.Add() | ast.Mod(), left=left, right=right):
+            texts = (text_of(left, package), text_of(right, package))
+            return None if texts == (None, None) else "".join(each or COMPUTED for each in texts)
+    return None
+
+
+def texts_in(node: ast.AST, package: str) -> Iterator[tuple[int, str]]:
+    """Line and text of each text in `node`, docstrings left out."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return
+    text = text_of(node, package)
+    if text is not None:
+        yield getattr(node, "lineno", 0), text
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from texts_in(child, package)
+
+
+def named_below_in(file: Path, source: str) -> Iterator[tuple[Path, int, str]]:
+    """File, line and row of each module of a lower row, or of the samples, that a text names.
+
+    A row that is computed counts as a lower one. Docstrings name what they like.
     """
-    tree = ast.parse(source)
-    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if id(node) in told or not isinstance(node, ast.Constant) or layer_of(file) == "":
-            continue
-        for row in re.findall(r"\bworkbench(?:\.| import )(\w+)", str(node.value)):
-            if RANK.get(row, -1) > RANK[layer_of(file)]:
-                yield file, node.lineno, row
+    layer = layer_of(file)
+    if layer == "":
+        return
+    for line, text in texts_in(ast.parse(source), ".".join(dotted_module(file))):
+        for row in re.findall(r"\bworkbench(?:\.| import )(\w+|\?)", text):
+            if row == COMPUTED or RANK.get(row, -1) > RANK[layer]:
+                yield file, line, row
+        if re.search(rf"\b{SAMPLES}\b", text) and not LAYERS[layer].samples:
+            yield file, line, SAMPLES
 
 
 @cache
@@ -601,9 +634,14 @@ def test_a_text_names_no_module_of_a_lower_layer() -> None:
 
 def test_names_of_modules_are_seen() -> None:
     source = '"""`workbench.cli`"""\nargs = ("-m", "workbench.worker")\nx = "workbench.files.a:B"\n'
-    source += 'y = "from workbench import cli"'
+    source += 'y = "from workbench import cli"\nz = f"workbench.{name}"\n'
+    source += 'a = "workbench." + name\nb = "workbench.cli." + name\nc = f"{__package__}.kernels"\n'
+    source += 'd = "workbench." "worker"\ne = "sample_models.digits"\nf = "workbench.%s" % name'
     found = [*named_below_in(PACKAGE / "extensions" / "native_extension.py", source)]
-    assert sorted((line, row) for _, line, row in found) == [(2, "worker"), (4, "cli")]
+    assert sorted((line, row) for _, line, row in found) == [
+        *((2, "worker"), (4, "cli"), (5, COMPUTED), (6, COMPUTED), (7, "cli")),
+        *((9, "worker"), (10, SAMPLES)),
+    ]
 
 
 def test_pickle_is_only_read_where_the_caller_just_wrote_it() -> None:

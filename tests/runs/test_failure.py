@@ -11,7 +11,8 @@ import pytest
 from tests.runs.written import LAUNCHED, steps, write_run
 from workbench.errors import RunError
 from workbench.runs import Run
-from workbench.runs.failure import failure_cause, failure_text
+from workbench.runs.failure import failure_cause
+from workbench.runs.waiting import failure_text
 
 ERROR = {"type": "E", "message": "It broke.", "traceback": "\n  here\n"}
 OTHER = {"type": "F", "message": "It is damaged.", "traceback": ""}

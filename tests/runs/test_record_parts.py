@@ -27,8 +27,9 @@ from workbench.runs.active import active_folders
 from workbench.runs.adapted_weights import recorded_weights
 from workbench.runs.cleanup import remove_abandoned_files
 from workbench.runs.export import export_saved
-from workbench.runs.record.duration import duration_s, started_at, total_duration_s
+from workbench.runs.record.duration import duration_s, started_at
 from workbench.runs.record.history import layers_frame
+from workbench.runs.record.labelled_run import total_duration_s
 from workbench.runs.record.worst_predictions import _predicted, worst_predictions
 from workbench.runs.trash import (
     KEPT_DAYS,

@@ -251,9 +251,20 @@ class Comparison:
 
     def plot(self) -> Figure:
         """Plot loss, throughput, memory and ratios."""
-        from workbench.compare.figure import plot_comparison
+        from workbench.compare.figure import Compared, plot_comparison
 
-        return plot_comparison(self)
+        return plot_comparison(
+            Compared(
+                runs=self.runs,
+                ratios={each: self.ratio(each) for each in self.engines if each in self.runs},
+                reference=self.reference,
+                alone=len(self.engines) == 1,
+                unmeasured_steps=self.unmeasured_steps,
+                pytorch_fallbacks=self.pytorch_fallbacks,
+                verdict=self.verdict(),
+                caption=self.caption,
+            )
+        )
 
     def _own_lockstep(self, what: str) -> Lockstep:
         if self._lockstep is None:

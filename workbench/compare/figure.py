@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from workbench.compare.columns import MARK
+from workbench.compare.statistics import Ratio
+from workbench.compare.verdict import Verdict
 from workbench.display.number_format import significant
 from workbench.figures.engine_style import line_style
 from workbench.figures.static_figure import caption, make_figure, printable
+from workbench.runs import Run
 from workbench.runs.figures.figure import draw_loss, draw_memory, draw_throughput
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from workbench.compare.comparison import Comparison
 
 WARNING_STYLE: dict[str, Any] = {"fontsize": 10, "fontweight": "bold", "color": "#b91c1c"}
 """Title style of a figure with a warning."""
@@ -26,9 +28,25 @@ VERDICT_LETTERS = 140
 """Characters of the verdict in a line, by the width of the figure."""
 
 
-def plot_comparison(comparison: Comparison) -> Figure:
+class Compared(NamedTuple):
+    """The parts of a comparison that its figure shows."""
+
+    runs: Mapping[str, Run]
+    """The runs started so far, by engine."""
+    ratios: Mapping[str, Ratio]
+    """Throughput of each of these engines relative to the reference."""
+    reference: str
+    alone: bool
+    """Whether only one engine is compared."""
+    unmeasured_steps: int
+    pytorch_fallbacks: Mapping[str, str]
+    verdict: Verdict
+    caption: str
+
+
+def plot_comparison(comparison: Compared) -> Figure:
     """Plot loss, throughput and memory of all engines, and their ratios to the reference."""
-    alone = len(comparison.engines) == 1
+    alone = comparison.alone
     title = comparison.reference if alone else f"Comparison with {comparison.reference}"
     figure, (loss, throughput, memory, ratios) = make_figure(4, title)
     for engine, run in comparison.runs.items():
@@ -41,7 +59,7 @@ def plot_comparison(comparison: Comparison) -> Figure:
     _draw_ratios(ratios, comparison)
     notes = [f"{MARK} {engine}: {why}" for engine, why in comparison.pytorch_fallbacks.items()]
     caption(figure, "\n".join([comparison.caption, *notes]))
-    verdict = comparison.verdict()
+    verdict = comparison.verdict
     if verdict.level != "none":
         style = WARNING_STYLE if verdict.level == "busy" else VERDICT_STYLE
         lines = [title, *textwrap.wrap(printable(verdict.sentence), VERDICT_LETTERS)]
@@ -49,11 +67,11 @@ def plot_comparison(comparison: Comparison) -> Figure:
     return figure
 
 
-def _draw_ratios(axes: Axes, comparison: Comparison) -> None:
-    engines = [engine for engine in comparison.engines if engine in comparison.runs]
+def _draw_ratios(axes: Axes, comparison: Compared) -> None:
+    engines = list(comparison.ratios)
     marked = comparison.pytorch_fallbacks
-    for row, engine in enumerate(engines):
-        ratio = comparison.ratio(engine)
+    for row, ratio in enumerate(comparison.ratios.values()):
+        engine = engines[row]
         if not np.isfinite(ratio.median):
             continue
         axes.barh(row, ratio.median, color=line_style(engine)["color"], height=0.55, alpha=0.85)

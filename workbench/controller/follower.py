@@ -12,7 +12,7 @@ from workbench.controller.recorded_runs.run_detail import duration_text
 from workbench.controller.state import Level, State
 from workbench.controller.view import View
 from workbench.runs.record.activity import ENDED
-from workbench.runs.record.duration import total_duration_s
+from workbench.runs.record.labelled_run import total_duration_s
 from workbench.runs.record.reader import RunReader
 from workbench.runs.run_title import step_word
 

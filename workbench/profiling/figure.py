@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from workbench.profiling.result import Profile
-
 PASS_STYLES = {
     "forward": ("#0369a1", ""),
     "backward": ("#c2410c", "///"),
@@ -32,14 +30,11 @@ LONGEST_NAME = 30
 """Characters of an operator's name in a figure; `table()` has the full name."""
 
 
-def plot_profile(profile: Profile) -> Figure:
-    """Plot the slowest operators of each engine, by parts of the step."""
-    engines = profile.engines
+def plot_profile(model: str, engines: Sequence[EngineProfile], text: str) -> Figure:
+    """Plot the slowest operators of each engine, by parts of the step, with `text` as caption."""
     height = 1.3 + 0.24 * SHOWN_OPERATORS
     figure = NotebookFigure(figsize=(6.2 * len(engines), height), layout="constrained")
-    figure.suptitle(
-        f"One step of {profile.model}", fontsize=11, fontweight="bold", parse_math=False
-    )
+    figure.suptitle(f"One step of {model}", fontsize=11, fontweight="bold", parse_math=False)
     panels = figure.subplots(1, len(engines), squeeze=False)[0]
     for axes, each in zip(panels, engines, strict=True):
         _draw_operators(axes, each, by_operator(each))
@@ -48,7 +43,7 @@ def plot_profile(profile: Profile) -> Figure:
         axes.set_xlim(0, longest)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, fontsize=8, loc="outside upper right", ncols=len(labels))
-    caption(figure, profile.caption)
+    caption(figure, text)
     return figure
 
 

@@ -65,7 +65,7 @@ class Profile:
         """Plot the slowest operators of each engine, by parts of the step."""
         from workbench.profiling.figure import plot_profile
 
-        return plot_profile(self)
+        return plot_profile(self.model, self.engines, self.caption)
 
     @property
     def caption(self) -> str:

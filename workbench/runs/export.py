@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.artifacts import Artifacts
 from workbench.errors import ArtifactsError, ModelError
@@ -12,18 +11,33 @@ from workbench.lora.adapter_file import SUFFIX
 from workbench.models import Model, load_saved
 from workbench.onnx_io.file import read_onnx
 from workbench.onnx_io.inference_model import write_inference_model
-from workbench.quantization import Quantized, quantize
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs.adapted_weights import AdaptedWeights, recorded_weights
-
-if TYPE_CHECKING:
-    from workbench.runs.run import Run
+from workbench.settings.lora import LoraOptions
 
 
-def export_run(run: Run, path: Path, model: Model | None, *, merge_lora: bool) -> Path:
-    """See `Run.export`; `model` is a `Model`."""
-    folder, weights, lora = run.folder, run.weights(), run.config.lora
-    model = model or run.model
+def export_weights(
+    folder: RunFolder,
+    path: Path,
+    weights: dict[str, Any],
+    model: Model | None,
+    *,
+    lora: LoraOptions | None,
+    merge_lora: bool,
+) -> Path:
+    """Export the trained model of a run.
+
+    Args:
+        folder: of the run.
+        path: the file to write.
+        weights: parameters, adapters and buffers by name.
+        model: the model that was trained; None: that in the folder.
+        lora: the run's setting.
+        merge_lora: see `Run.export`.
+
+    Raises:
+        ModelError: see `Run.export`.
+    """
     is_adapter_file = path.suffix == SUFFIX
     if lora is None:
         if is_adapter_file or not merge_lora:
@@ -32,7 +46,7 @@ def export_run(run: Run, path: Path, model: Model | None, *, merge_lora: bool) -
                 ".onnx file with merge_lora=True, or train with lora=."
             )
         return _export_plain(folder, model, path, weights)
-    adapted = AdaptedWeights.of(run.spec, lora, weights)
+    adapted = AdaptedWeights.of(folder.read_spec(), lora, weights)
     if is_adapter_file:
         return adapted.write_adapter(path)
     if merge_lora:
@@ -46,17 +60,6 @@ def _export_plain(
     if model is not None:
         return model.export(path, weights=weights, complete=True)
     return export_saved(folder, path, weights)
-
-
-def quantize_run(
-    run: Run, path: Path, model: Model | str | Path | None, report: Callable[[str], None] | None
-) -> Quantized:
-    """See `Run.quantize`."""
-
-    def export(to: Path) -> Path:
-        return run.export(to, model)
-
-    return quantize(export, path, data=run.folder.data_path, config=run.config, report=report)
 
 
 def export_saved(folder: RunFolder, path: Path, weights: dict[str, Any]) -> Path:

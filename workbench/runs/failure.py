@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from workbench.child_process.exit_reason import describe_exit
-from workbench.errors import RunFolderError, WorkbenchError
+from workbench.errors import RunFolderError
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs.trash import is_deleted
-
-if TYPE_CHECKING:
-    from workbench.runs.run import Run
 
 
 def failure_cause(
@@ -51,22 +47,6 @@ def failure_cause(
     return {"type": "Lost", "message": message, "traceback": ""}
 
 
-def failure_text(run: Run, cause: dict[str, str]) -> str:
-    """The message of the error for a failure: cause, path of the log, traceback of a crash."""
-    what = f"{run.engine} failed after step {run.progress.done_steps}"
-    if cause == (run.summary or {}).get("resume_error"):
-        what = f"Run {run.id} could not be resumed and remains {run.status}"
-    text = f"{what}: {cause['message']}{log_line(run.folder)}"
-    if not cause["traceback"] or cause["type"] in _error_names():
-        return text
-    return f"{text}\n\n{cause['traceback'].strip()}"
-
-
 def log_line(folder: RunFolder) -> str:
     """Path of the log, on a separate line; empty if it was removed with the folder."""
     return f"\nLog: {folder.log_path}" if folder.path.exists() else ""
-
-
-def _error_names(kind: type[WorkbenchError] = WorkbenchError) -> set[str]:
-    """Errors whose message is all that a user needs; the log has the traceback."""
-    return {kind.__name__}.union(*map(_error_names, kind.__subclasses__()))

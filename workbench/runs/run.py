@@ -2,47 +2,35 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import ModelError, RunError, RunFolderError
-from workbench.files.advisory_lock import is_locked
+from workbench.errors import ModelError, RunError
 from workbench.files.input_file import display_path
 from workbench.load import load_model
 from workbench.lora.adapter_file import SUFFIX
 from workbench.models import Model
 from workbench.onnx_io.onnx_path import onnx_path
+from workbench.quantization import Quantized, quantize
 from workbench.run_folder.checkpoint import (
-    latest_checkpoint,
     read_latest_weights,
     without_checkpoint,
 )
 from workbench.run_folder.control import NO_LIMIT, RequestedState, grant, request_state
 from workbench.run_folder.run_folder import RunFolder
-from workbench.runs.export import export_run, quantize_run
-from workbench.runs.failure import failure_cause, failure_text
+from workbench.runs.export import export_weights
 from workbench.runs.launch import Worker
-from workbench.runs.record.activity import ENDED, Activity, Progress, Status
-from workbench.runs.record.labelled_run import LabelledRun
-from workbench.runs.record.reader import RunReader
-from workbench.runs.record.recorded_run import RecordedRun
-from workbench.runs.waiting import request_checkpoint, wait_until_ended
-from workbench.settings.config import TrainingConfig, read_config
+from workbench.runs.observed_run import ObservedRun
+from workbench.runs.waiting import failure_text, request_checkpoint, wait_until_ended
 from workbench.user_code.user_code import UserCode
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from workbench.quantization import Quantized
 
-
-class Run(LabelledRun, RecordedRun):
-    """A training run, returned by `train` and `load_run`.
-
-    Everything is read from the run folder, so any number of processes may observe the same run.
-    """
+class Run(ObservedRun):
+    """A training run, returned by `train` and `load_run`: its status, records and control."""
 
     def __init__(
         self,
@@ -52,111 +40,11 @@ class Run(LabelledRun, RecordedRun):
         model: Model | None = None,
         code: UserCode | None = None,
     ) -> None:
-        self.folder = folder
-        self.spec: dict[str, Any] = folder.read_spec()
-        self.config: TrainingConfig = read_config(self.spec["config"])
-        self._worker = worker
+        super().__init__(folder, worker=worker)
         self.model = model
         """The trained model, if this process started the run; else None."""
         self.code = code
         """The user code that the worker may execute, if this process started the run."""
-        self._activity = Activity(folder.events_path)
-
-    def __repr__(self) -> str:
-        done, total = self.progress
-        return f"<Run {self.id}: {self.status}, step {done} of {total}>"
-
-    @property
-    def id(self) -> str:
-        return self.folder.id
-
-    @property
-    def engine(self) -> str:
-        return self.config.engine
-
-    @property
-    def summary(self) -> dict[str, Any] | None:
-        """Status, steps, evaluation and memory; None until the end, or if it cannot be read."""
-        try:
-            return self.folder.read_summary()
-        except RunFolderError:
-            return None
-
-    @property
-    def status(self) -> Status:
-        try:
-            summary = self.folder.read_summary()
-        except RunFolderError:
-            return "unreadable"
-        if summary is not None:
-            status: Status = summary["status"]
-            return status
-        if self._is_lost():
-            return "failed"
-        return self._activity.now().state
-
-    @property
-    def ended(self) -> bool:
-        return self.status in ENDED
-
-    @property
-    def phase(self) -> str:
-        """The current activity of the run, as a short text."""
-        status = self.status
-        return self._activity.phase if status == "starting" else status
-
-    @property
-    def progress(self) -> Progress:
-        steps = self.config.total_steps(self.spec["samples"])
-        return Progress(self._activity.now().done_steps, steps)
-
-    @property
-    def startup_s(self) -> float:
-        """Seconds from launch to the end of the first step; NaN before it."""
-        end = self._activity.now().first_step_time or math.nan
-        return end - float(self.spec.get("launched") or math.nan)
-
-    @property
-    def reason(self) -> str:
-        """Why it was interrupted, killed, stopped early or not resumed; else empty."""
-        summary = self.summary or {}
-        failed = summary.get("resume_error")
-        resuming = f"It could not be resumed: {failed['message']}" if failed else ""
-        return " ".join(filter(None, (summary.get("reason"), resuming)))
-
-    @property
-    def error(self) -> str | None:
-        """Why the run failed or cannot be read; None otherwise."""
-        cause = self._cause()
-        return str(cause["message"]) if cause else None
-
-    @property
-    def skipped_events(self) -> int:
-        """Number of invalid lines in the event log so far."""
-        return self._activity.now().skipped_events
-
-    @property
-    def checkpoint(self) -> Path | None:
-        """Folder of the latest complete checkpoint, or None."""
-        return latest_checkpoint(self.folder)
-
-    @property
-    def has_worker(self) -> bool:
-        """Whether the worker process that this object started is still alive."""
-        return self._worker is not None and self._worker.poll() is None
-
-    @property
-    def watchdog_pid(self) -> int | None:
-        """Process id of the watchdog, the worker's parent, if this object started it."""
-        return self._worker.pid if self._worker is not None and self.has_worker else None
-
-    def waits_after(self, step: int) -> bool:
-        """Whether the worker has taken `step` steps and waits until more are granted."""
-        return self._activity.now().waits_after_step >= step
-
-    def follow(self) -> RunReader:
-        """A new incremental reader, for live views."""
-        return RunReader(self.folder)
 
     def save(self, timeout: float | None = None) -> Path:
         """Write a checkpoint after the current step and wait for it.
@@ -247,7 +135,14 @@ class Run(LabelledRun, RecordedRun):
         """
         given = model if isinstance(model, Model | None) else load_model(model)
         place = onnx_path(path, or_suffix=SUFFIX)
-        return export_run(self, place, given, merge_lora=merge_lora)
+        return export_weights(
+            self.folder,
+            place,
+            self.weights(),
+            given or self.model,
+            lora=self.config.lora,
+            merge_lora=merge_lora,
+        )
 
     def quantize(
         self,
@@ -270,7 +165,13 @@ class Run(LabelledRun, RecordedRun):
                 f"{display_path(Path(path))} is for adapters alone, which are float32: quantize "
                 "the whole model to an .onnx file, or export the adapters with run.export."
             )
-        return quantize_run(self, onnx_path(path), model, report)
+        return quantize(
+            lambda to: self.export(to, model),
+            onnx_path(path),
+            data=self.folder.data_path,
+            config=self.config,
+            report=report,
+        )
 
     def plot(self) -> Figure:
         """Plot loss, throughput and memory of the run; of a federated one rounds and clients."""
@@ -282,14 +183,3 @@ class Run(LabelledRun, RecordedRun):
     def _request(self, state: RequestedState) -> None:
         if not self.ended:
             request_state(self.folder.control_path, state)
-
-    def _cause(self) -> dict[str, str] | None:
-        exit_status = self._worker.poll() if self._worker else None
-        return failure_cause(self.folder, exit_status, self._is_lost, self.spec.get("launched"))
-
-    def _is_lost(self) -> bool:
-        """Whether the worker has exited without a summary."""
-        # Another process, or `resume`, may have started a new worker since.
-        exited = not self.has_worker and not is_locked(self.folder.watchdog_lock_path)
-        # The summary is written before the watchdog exits.
-        return exited and self.summary is None

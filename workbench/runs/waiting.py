@@ -1,23 +1,21 @@
-"""Waits for a run: until it has ended, or has written a checkpoint."""
+"""Waits for a run: until it has ended, or has written a checkpoint; the text of its failure."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
-from workbench.errors import RunError
+from workbench.errors import RunError, WorkbenchError
 from workbench.progress import ProgressBar
 from workbench.run_folder.control import request_save
 from workbench.runs.deadline import Deadline
+from workbench.runs.failure import log_line
+from workbench.runs.observed_run import ObservedRun
 from workbench.runs.record.activity import Activity
-
-if TYPE_CHECKING:
-    from workbench.runs.run import Run
 
 POLL_S = 0.05
 
 
-def wait_until_ended(run: Run, timeout: float | None) -> None:
+def wait_until_ended(run: ObservedRun, timeout: float | None) -> None:
     """Wait until the run has ended; shows a progress bar in notebooks.
 
     Args:
@@ -37,7 +35,7 @@ def wait_until_ended(run: Run, timeout: float | None) -> None:
             time.sleep(POLL_S)
 
 
-def request_checkpoint(run: Run, activity: Activity, timeout: float | None) -> None:
+def request_checkpoint(run: ObservedRun, activity: Activity, timeout: float | None) -> None:
     """Request a checkpoint and wait for it, unless the run has ended.
 
     Args:
@@ -66,3 +64,19 @@ def request_checkpoint(run: Run, activity: Activity, timeout: float | None) -> N
             f"Run {run.id} was not saved: at step {activity.save_refused_step} a weight is not "
             "finite. The last checkpoint is kept."
         )
+
+
+def failure_text(run: ObservedRun, cause: dict[str, str]) -> str:
+    """The message of the error for a failure: cause, path of the log, traceback of a crash."""
+    what = f"{run.engine} failed after step {run.progress.done_steps}"
+    if cause == (run.summary or {}).get("resume_error"):
+        what = f"Run {run.id} could not be resumed and remains {run.status}"
+    text = f"{what}: {cause['message']}{log_line(run.folder)}"
+    if not cause["traceback"] or cause["type"] in _error_names():
+        return text
+    return f"{text}\n\n{cause['traceback'].strip()}"
+
+
+def _error_names(kind: type[WorkbenchError] = WorkbenchError) -> set[str]:
+    """Errors whose message is all that a user needs; the log has the traceback."""
+    return {kind.__name__}.union(*map(_error_names, kind.__subclasses__()))

@@ -219,13 +219,13 @@ class TrainingConfig(PlainNumbers):
 
     @model_validator(mode="after")
     def _fit_processes(self) -> TrainingConfig:
-        if self.processes > 1 and (problems := processes_problems(self)):
+        limits = [n for n in ("memory_limit_bytes", "device") if getattr(self, n) is not None]
+        if problems := processes_problems(self.processes, self.engine, self.batch_size, limits):
             raise ValueError(*problems)
         return self
 
     @model_validator(mode="after")
     def _fit_device(self, info: ValidationInfo) -> TrainingConfig:
-        """Checked here, as such a worker would be killed before it can report its memory."""
         if info.context != RECORD and (problem := memory_problem(self.device, self.engine)):
             raise ValueError(problem)
         return self

@@ -72,7 +72,10 @@ def as_device(value: Any) -> Any:
 
 
 def memory_problem(device: Device | None, engine: str) -> str:
-    """Why no model fits into the memory of `device` with `engine`; empty where one may."""
+    """Why no model fits into the memory of `device` with `engine`; empty where one may.
+
+    Such a worker would be killed before it can report its memory.
+    """
     memory_bytes = None if device is None else device.memory_bytes
     least_bytes = engine_info(engine).least_memory_bytes
     if memory_bytes is None or memory_bytes >= least_bytes:

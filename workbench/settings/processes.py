@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from workbench.settings.engines import engine_info, engine_table
 
-if TYPE_CHECKING:
-    from workbench.settings.config import TrainingConfig
 
+def processes_problems(
+    count: int, engine: str, batch_size: int, limits: Iterable[str]
+) -> list[str]:
+    """Why a run cannot be trained in `count` processes, a sentence each.
 
-def processes_problems(config: TrainingConfig) -> list[str]:
-    """Why `config` cannot be trained in its several `processes`, a sentence each."""
-    count = config.processes
+    Args:
+        count: number of processes.
+        engine: of the run.
+        batch_size: of the run.
+        limits: names of the settings that limit its process.
+    """
+    if count == 1:
+        return []
     problems = []
-    if not engine_info(config.engine).several_processes:
+    if not engine_info(engine).several_processes:
         able = [each.name for each in engine_table().values() if each.several_processes]
         problems.append(
-            f"processes={count}: engine {config.engine!r} trains in one process; "
+            f"processes={count}: engine {engine!r} trains in one process; "
             f"{' and '.join(able)} can train in several."
         )
-    if config.batch_size % count:
+    if batch_size % count:
         problems.append(
-            f"processes={count}: they share each batch, and batch_size={config.batch_size} cannot "
+            f"processes={count}: they share each batch, and batch_size={batch_size} cannot "
             f"be divided by {count}; give a multiple of it."
         )
-    limits = {
-        "memory_limit_bytes": config.memory_limit_bytes is not None,
-        "device": config.device is not None,
-    }
     problems += [
         f"processes={count}: {name} limits a single process; leave it out, or train in one."
-        for name, given in limits.items()
-        if given
+        for name in limits
     ]
     return problems

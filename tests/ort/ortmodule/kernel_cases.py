@@ -147,6 +147,17 @@ class Gated(nn.Module):
         return nn.functional.silu(x * self.scales[0]) * (x * self.scales[1])
 
 
+class Scaled(nn.Module):
+    """A SiLU that a weight scales, one number for each place on the last axis."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scales = nn.Parameter(torch.linspace(0.5, 1.5, 128))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.silu(x * self.scales) * self.scales
+
+
 def signs(x: Tensor) -> Tensor:
     """The loss of rows that should be largest where the last number is."""
     labels = (x.flatten(0, 1)[:, -1] > 0).long() * 6
@@ -333,6 +344,7 @@ CASES: dict[str, Case] = {
     "rms norm": Case(lambda: Behind(nn.RMSNorm(32)), (5, 32), {}),
     "silu": Case(lambda: Behind(nn.SiLU()), (64, 128), {}),
     "silu as a gate": Case(Gated, (64, 128), {}),
+    "silu times a weight": Case(Scaled, (64, 128), {}),
     "cross entropy": Case(lambda: Behind(signs), (6, 7), {}),
     "embedding": Case(lambda: nn.Embedding(7, 5), (6,), {"GatherGrad": 1}, classes=7),
     "negative indices": Case(Picked, (3, 6), {"GatherGrad": 1}),

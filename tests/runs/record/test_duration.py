@@ -15,10 +15,9 @@ from workbench.controller.jobs.job import Training
 from workbench.controller.recorded_runs.run_detail import duration_text
 from workbench.controller.state import State
 from workbench.run_folder.run_folder import RunFolder
-from workbench.runs import Run, runs, train
-from workbench.runs import run as run_module
+from workbench.runs import Run, observed_run, runs, train
 from workbench.runs.continuation.resuming import resume_run
-from workbench.runs.record.duration import total_duration_s
+from workbench.runs.record.labelled_run import total_duration_s
 
 ENDED = {"status": "completed", "ended": LAUNCHED + 134}
 
@@ -39,7 +38,7 @@ def test_a_run_under_way_lasts_until_now_and_one_that_was_killed_until_its_last_
 ) -> None:
     run = write_run("a", [steps(1, [1.0])])
     assert run.duration_s == pytest.approx(time.time() - LAUNCHED, abs=60)
-    monkeypatch.setattr(run_module, "is_locked", lambda _: False)
+    monkeypatch.setattr(observed_run, "is_locked", lambda _: False)
     os.utime(run.folder.events_path, (LAUNCHED + 9, LAUNCHED + 9))
     assert run.status == "failed"
     assert run.duration_s == 9

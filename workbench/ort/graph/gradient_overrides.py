@@ -81,7 +81,7 @@ class HiddenNodes:
         """Represent all of `nodes` by the last of them."""
         import onnx
 
-        name = f"workbench.{next(_numbers)}"
+        name = f"workbench_{next(_numbers)}"
         kept = [onnx.NodeProto() for _ in nodes]
         for copied, node in zip(kept, nodes, strict=True):
             copied.CopyFrom(node)

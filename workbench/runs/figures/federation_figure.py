@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from workbench.runs.observed_run import ObservedRun
     from workbench.runs.record.federation import Federation
-    from workbench.runs.run import Run
 
 CLIENT_COLOR = "#94a3b8"
 LINE_COLOR = "#171717"
@@ -24,7 +24,7 @@ MOST_NAMED_CLASSES = 12
 """With more classes, only some are named on the axis."""
 
 
-def plot_federation(run: Run) -> Figure:
+def plot_federation(run: ObservedRun) -> Figure:
     """Plot a federated run: results of the global weights, and statistics of the clients."""
     federation = run.federation
     assert federation is not None
@@ -133,7 +133,7 @@ def _draw_data(axes: Axes, federation: Federation) -> None:
     axes.locator_params(axis="y", integer=True)
 
 
-def _caption(run: Run, federation: Federation) -> str:
+def _caption(run: ObservedRun, federation: Federation) -> str:
     return (
         f"{run.spec['dataset']} divided by {federation.split}, "
         f"{federation.description(run.config)}; {machine_sentence(run.spec.get('machine'))}"

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from workbench.runs.observed_run import ObservedRun
     from workbench.runs.record.reader import NewPoints
-    from workbench.runs.run import Run
 
 SMOOTH_POINTS = 60
 """Approximate number of points of a throughput curve, each the mean over adjacent steps."""
 
 
-def plot_run(run: Run) -> Figure:
+def plot_run(run: ObservedRun) -> Figure:
     """Plot loss, throughput and memory of one run over its steps."""
     return plot_runs([run])
 
 
-def plot_runs(runs: Sequence[Run]) -> Figure:
+def plot_runs(runs: Sequence[ObservedRun]) -> Figure:
     """Plot loss, throughput and memory of runs of one model by several engines."""
     engines = ", ".join(trained_by(run.spec) for run in runs)
     figure, (loss, throughput, memory) = make_figure(3, f"{runs[0].spec['model']} on {engines}")
@@ -49,7 +49,7 @@ def draw_loss(axes: Axes, engine: str, points: NewPoints) -> None:
     label(axes, "Loss", "loss of the batch")
 
 
-def draw_evaluations(axes: Axes, run: Run) -> None:
+def draw_evaluations(axes: Axes, run: ObservedRun) -> None:
     evaluations = run.evaluations
     if not len(evaluations):
         return
@@ -103,7 +103,7 @@ def smooth_throughput(
     return step[starts], rate
 
 
-def _run_caption(run: Run) -> str:
+def _run_caption(run: ObservedRun) -> str:
     config = run.config
     return (
         f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, first "

@@ -5,13 +5,9 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.run_folder.run_folder import RunFolder
-
-if TYPE_CHECKING:
-    from workbench.runs.record.labelled_run import LabelledRun
 
 
 def duration_s(
@@ -30,7 +26,7 @@ def duration_s(
     Returns:
         The seconds until now of an active run; NaN where the record has no times.
     """
-    launched, ended = _time(spec, "launched"), _time(summary or {}, "ended")
+    launched, ended = recorded_time(spec, "launched"), recorded_time(summary or {}, "ended")
     if math.isnan(ended):
         ended = time.time() if active else _last_written(folder)
     earlier = spec.get("earlier_s")
@@ -38,26 +34,14 @@ def duration_s(
     return max(ended - launched, 0.0) + (0.0 if earlier is None else float(earlier))
 
 
-def total_duration_s(runs: Sequence[LabelledRun]) -> float:
-    """Seconds from the first launch to the last end of several runs.
-
-    They overlap in a comparison, where they take turns. NaN if the records have no times.
-    """
-    if len(runs) == 1:
-        return runs[0].duration_s
-    launched = [_time(run.spec, "launched") for run in runs]
-    ended = [start + run.duration_s for start, run in zip(launched, runs, strict=True)]
-    known = [end for end in ended if not math.isnan(end)]
-    return max(known) - min(launched) if known else math.nan
-
-
 def started_at(spec: dict[str, Any]) -> float:
     """When the run was first launched, in seconds since the epoch; NaN if that is not recorded."""
-    first = _time(spec, "first_launched")
-    return _time(spec, "launched") if math.isnan(first) else first
+    first = recorded_time(spec, "first_launched")
+    return recorded_time(spec, "launched") if math.isnan(first) else first
 
 
-def _time(record: dict[str, Any], name: str) -> float:
+def recorded_time(record: dict[str, Any], name: str) -> float:
+    """A time of a spec or a summary, in seconds since the epoch; NaN if it is not recorded."""
     value = record.get(name)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if number and abs(value) < 1e12 else math.nan  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from workbench.run_folder.labels import (
     read_labels,
 )
 from workbench.run_folder.run_folder import RunFolder
-from workbench.runs.record.duration import duration_s, started_at
+from workbench.runs.record.duration import duration_s, recorded_time, started_at
 from workbench.runs.run_title import run_title, trained_by
 from workbench.runs.trash import move_to_trash
 
@@ -109,3 +110,16 @@ class LabelledRun(ABC):
             RunFolderError: it is not among the runs of this directory, or cannot be moved.
         """
         return move_to_trash(self.folder)
+
+
+def total_duration_s(runs: Sequence[LabelledRun]) -> float:
+    """Seconds from the first launch to the last end of several runs.
+
+    They overlap in a comparison, where they take turns. NaN if the records have no times.
+    """
+    if len(runs) == 1:
+        return runs[0].duration_s
+    launched = [recorded_time(run.spec, "launched") for run in runs]
+    ended = [start + run.duration_s for start, run in zip(launched, runs, strict=True)]
+    known = [end for end in ended if not math.isnan(end)]
+    return max(known) - min(launched) if known else math.nan

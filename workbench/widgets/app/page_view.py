@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from workbench.controller.jobs.job import ComparisonJob, Job, model_of
 from workbench.controller.model.data_preview import DataPreview
@@ -12,61 +12,83 @@ from workbench.controller.view import View
 from workbench.models import Model
 from workbench.profiling import Profile
 from workbench.runs import Run
+from workbench.widgets.app.app_bar import AppBar
+from workbench.widgets.app.form_filler import FormFiller
+from workbench.widgets.app.static_figure import StaticFigure
 from workbench.widgets.charts import put_away
-
-if TYPE_CHECKING:
-    from workbench.widgets.app.workbench import Workbench
+from workbench.widgets.compare import ComparisonView
+from workbench.widgets.model.choice_field import ChoiceField
 
 
 class PageView(View):
     """The table of a comparison, the figure and the code."""
 
-    def __init__(self, page: Workbench) -> None:
-        self._page = page
+    def __init__(
+        self,
+        bar: AppBar,
+        comparison: ComparisonView,
+        recorded: ChoiceField,
+        figure: StaticFigure,
+        filler: FormFiller,
+        show_code: Callable[[], None],
+        show_what_trains: Callable[[], None],
+    ) -> None:
+        """
+        Args:
+            bar: the app bar.
+            comparison: the view of the comparison.
+            recorded: the choice of a recorded comparison.
+            figure: the figure below the page.
+            filler: fills the forms from a run.
+            show_code: shows the code of the page anew.
+            show_what_trains: shows the code and the buttons anew, for a comparison that is set up.
+        """
+        self._bar, self._comparison, self._recorded = bar, comparison, recorded
+        self._figure, self._filler = figure, filler
+        self._show_code, self._show_what_trains = show_code, show_what_trains
+        self.job: Job | None = None
+        """The job in progress."""
         self._compared: ComparisonJob | None = None
         """The last comparison of this page, once it has ended."""
 
     def show_state(self, state: State) -> None:
-        self._page._figure.active = state.active
+        self._figure.active = state.active
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
-        page = self._page
-        page.bar.verdict = ""  # of the model before
+        self._bar.verdict = ""  # of the model before
         shown = model_of(self._compared)
         if model is not None and self._compared is not None and shown != model.name:
-            if page.comparison.comparison is self._compared.comparison:
-                page.comparison.clear(put_away(shown))
+            if self._comparison.comparison is self._compared.comparison:
+                self._comparison.clear(put_away(shown))
             self._compared = None
-        self._page._show_code()
+        self._show_code()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
-        self._page._show_code()
+        self._show_code()
 
     def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
-        self._page._show_code()
+        self._show_code()
 
     def offer_accepted(self, run: Run) -> None:
-        self._page._filler.fill_empty(run)
+        self._filler.fill_empty(run)
 
     def job_started(self, job: Job) -> None:
-        page = self._page
-        page._job = job
-        page.bar.verdict = ""
+        self.job = job
+        self._bar.verdict = ""
         if isinstance(job, ComparisonJob):
-            page.recorded.value = ""
-            page.comparison.show(job.comparison)
-            page._show_what_trains()
-        page.bar.selected = "compare" if isinstance(job, ComparisonJob) else "train"
+            self._recorded.value = ""
+            self._comparison.show(job.comparison)
+            self._show_what_trains()
+        self._bar.selected = "compare" if isinstance(job, ComparisonJob) else "train"
 
     def job_ended(self, job: Job) -> None:
-        page = self._page
-        page._job = None
+        self.job = None
         if isinstance(job, ComparisonJob):
             self._compared = job
-            page.bar.verdict = job.comparison.verdict().caveat_first
+            self._bar.verdict = job.comparison.verdict().caveat_first
         if any(run.progress.done_steps for run in job.runs.values()):
             table = result_table(job.runs.values(), job.outcome)
-            page._figure.show(job.plot(), job.id, table)
+            self._figure.show(job.plot(), job.id, table)
 
     def job_failed(self) -> None:
-        self._page._job = None
+        self.job = None

@@ -13,7 +13,6 @@ from workbench.controller.background.machine_watch import MachineWatch
 from workbench.controller.code.page_code import code_for
 from workbench.controller.code.run_action_code import action_code, comparison_code
 from workbench.controller.forms.setting_fields import COMPARISON_FIELDS
-from workbench.controller.jobs.job import Job
 from workbench.controller.model.sources import model_or_name
 from workbench.controller.notebook_file import may_save
 from workbench.controller.steps import NAMES, StepsView
@@ -79,7 +78,6 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._recorded_code = ""
         """Code of the recorded runs that are compared; empty while a comparison is set up."""
         self._make_parts(offered, may_save() if saves_notebook is None else saves_notebook)
-        self._job: Job | None = None
         # Last, as their threads hold the page.
         self._watch = MachineWatch(self._show_machine, self._worker_pids)
         self.runs = RunBrowser(
@@ -119,6 +117,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         )
         self.comparison = ComparisonView()
         self._figure = StaticFigure(saves=saves_notebook)
+        parts = (self.bar, self.comparison, self.recorded, self._figure, self._filler)
+        self._page_view = PageView(*parts, self._show_code, self._show_what_trains)
 
     def _laid_out(self) -> list[ipywidgets.Widget]:
         """Its children, from the top to the bottom of the page."""
@@ -135,7 +135,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         typed = self._controller.typed
         self._steps = StepsView(self._controller.setup, typed, self.bar.show)
         status, bar = StatusView(self.status, self.controls), BarView(self.bar, self.offers)
-        for view in (self._steps, status, bar, PageView(self)):
+        for view in (self._steps, status, bar, self._page_view):
             self._controller.views.add(view)
         typed.observe(self._show_what_trains)
         self._controller.tasks.observe(self._show_code)
@@ -283,7 +283,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
             self.bar.machine_detail = sentence
 
     def _worker_pids(self) -> list[int]:
-        runs = [] if self._job is None else list(self._job.runs.values())
+        job = self._page_view.job
+        runs = [] if job is None else list(job.runs.values())
         return [run.watchdog_pid for run in runs if run.watchdog_pid is not None]
 
     def _ipython_display_(self, **_: Any) -> None:

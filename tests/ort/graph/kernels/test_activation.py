@@ -80,6 +80,15 @@ def test_silu_without_a_gate(given: dict[str, bool]) -> None:
     assert device_kernel_counts(model) == {"Silu": 1, "SiluGradient": 1}
 
 
+@pytest.mark.parametrize("shape", [["other", 4], ["batch", 1], [4], None], ids=str)
+def test_a_product_that_may_broadcast_is_no_gate(shape: list[int | str] | None) -> None:
+    model = gate()
+    data = next(value for value in model.graph.input if value.name == "x")
+    data.CopyFrom(helper.make_tensor_value_info("x", TensorProto.FLOAT, shape))
+    write_device_kernels(model)
+    assert device_kernel_counts(model) == {"Silu": 1, "SiluGradient": 1}
+
+
 def test_another_sigmoid_stays() -> None:
     model = gate(alpha=1.702)
     assert write_device_kernels(model) == {}

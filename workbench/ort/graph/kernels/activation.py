@@ -171,6 +171,7 @@ def _gated(editor: GraphEditor, forward: onnx.NodeProto, domain: str) -> dict[st
             or activation_kernel(editor, slope) != "SiluGradient"
             or slope.input[1] != gate
             or not editor.may_be_float(data)
+            or not _same_shape(editor, gate, data, upstream)
         ):
             continue
         made = helper.make_node(
@@ -189,6 +190,11 @@ def _gated(editor: GraphEditor, forward: onnx.NodeProto, domain: str) -> dict[st
         editor.replace(backward, [back], at=first)
         return {each.output[0]: each.output[0] for each in (made, back)}
     return {}
+
+
+def _same_shape(editor: GraphEditor, *names: str) -> bool:
+    shapes = {editor.named_shape(name) for name in names}
+    return len(shapes) == 1 and None not in shapes
 
 
 def _is_product(node: onnx.NodeProto, of: str) -> bool:
