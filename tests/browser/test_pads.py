@@ -1,4 +1,4 @@
-"""The pad of drawings in JupyterLab, used by mouse and by keys."""
+"""The pads of drawings and of texts in JupyterLab, used by mouse and by keys."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ pad
 
 TEXT_CELL = """
 import workbench as wb
-text = wb.TextPad(steps=60, threads=1)
-text
+wb.Workbench("text-gpt", engines=["ondevice"], saves_notebook=False)
 """
 SENTENCE = "The rain it raineth every day upon the just and also on the unjust fella. "
 PROMPT = "The rain "
@@ -162,20 +161,26 @@ def test_drawing_classes_and_gallery_by_the_keyboard_alone(open_notebook: MakeNo
 def test_a_text_of_ones_own_is_typed_trained_continued_and_exported(
     open_notebook: MakeNotebook, tmp_path: Path
 ) -> None:
+    """In the app."""
     notebook = open_notebook(TEXT_CELL)
     notebook.run(0)
+    notebook.go_to("Train")
     page = notebook.page
-    train = page.get_by_role("button", name="Train", exact=True)
-    text = page.get_by_label("Your own text")
+    page.locator("summary", has_text="Your own examples").press("Enter")
+    section = page.locator(".wb-own-examples")
+    section.get_by_label("Steps", exact=True).fill("60")
+    pad = section.locator(".wb-pad")
+    train = pad.get_by_role("button", name="Train", exact=True)
+    text = pad.get_by_label("Your own text")
     text.press_sequentially("Too short.")
-    expect(page.get_by_text("10 of at most 100,000 characters")).to_be_visible()
+    expect(pad.get_by_text("10 of at most 100,000 characters")).to_be_visible()
     train.click()
-    expect(page.get_by_role("status").first).to_contain_text("Add text")
+    expect(pad.get_by_role("status").first).to_contain_text("Add text")
     # What is typed need not wait for the pause after which it is sent.
     text.fill(10 * SENTENCE)
-    page.get_by_label("Prompt, to be continued").fill(PROMPT)
+    pad.get_by_label("Prompt, to be continued").fill(PROMPT)
     train.click()
-    region = page.get_by_role("region", name="Continuations")
+    region = pad.get_by_role("region", name="Continuations")
     expect(region).to_be_visible(timeout=SLOW_MS)
     before, after = region.get_by_role("figure").all()
     expect(after).to_contain_text("After")
@@ -183,15 +188,15 @@ def test_a_text_of_ones_own_is_typed_trained_continued_and_exported(
     assert perplexity(after) < 0.7 * perplexity(before)
     assert before.locator("pre").inner_text() != after.locator("pre").inner_text()
 
-    prompt = page.get_by_label("Prompt, to be continued")
+    prompt = pad.get_by_label("Prompt, to be continued")
     prompt.fill("upon the ")
     prompt.press("Enter")
     for figure in (before, after):
         expect(figure.locator("strong")).to_have_text("upon the ")
     path = tmp_path / "text.onnx"
-    page.get_by_label("Export the model to").fill(str(path))
-    page.get_by_role("button", name="Export", exact=True).click()
-    expect(page.get_by_text(f"Exported to {path}")).to_be_visible()
+    pad.get_by_label("Export the model to").fill(str(path))
+    pad.get_by_role("button", name="Export", exact=True).click()
+    expect(pad.get_by_text(f"Exported to {path}")).to_be_visible()
     assert path.stat().st_size > 100_000
 
 

@@ -90,4 +90,16 @@ describe("a chart", () => {
     seen.push(...observer.takeRecords());
     expect(seen).toEqual([]);
   });
+
+  it("is a table only once there is something in it", () => {
+    const empty = new Panel("loss", new ViewState(storeOf(part("fake", 0, [])), state.context), listener);
+    const table = (of: Panel) => of.root.querySelector("table") as HTMLTableElement;
+    for (const each of [empty, panel]) {
+      each.showTable(true);
+      each.describe();
+    }
+    expect([table(empty).hidden, table(panel).hidden]).toEqual([true, false]);
+    panel.showTable(false);
+    expect(table(panel).hidden).toBe(true);
+  });
 });

@@ -90,10 +90,10 @@ class FootprintView(anywidget.AnyWidget):
 
 def _summary(prediction: ArtifactsWithFootprint) -> str:
     artifacts: Any = prediction.artifacts
-    total = artifacts.trainable_count + artifacts.frozen_count
     footprint = prediction.footprint
     return (
-        f"{artifacts.trainable_count:,} of {total:,} elements are trained. At a batch of "
-        f"{footprint.batch_size}, a process grows by {footprint.peak_bytes() / 1e6:,.1f} MB at "
-        f"most. The files are in {artifacts.directory}."
+        f"{artifacts.trainable_count:,} elements are trained and {artifacts.frozen_count:,} are "
+        f"not, running statistics included. At a batch of {footprint.batch_size:,}, a "
+        f"process grows by {footprint.peak_bytes() / 1e6:,.1f} MB at most. "
+        f"The files are in {artifacts.directory}."
     )

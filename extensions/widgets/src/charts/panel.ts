@@ -45,6 +45,7 @@ export class Panel {
   private readonly table = element("table", { class: "wb-table wb-point-table", hidden: "" });
   private readonly logarithm = element("button", { type: "button", class: "wb-toggle" }, "log");
   private drawnAs = "";
+  private tabled = false;
   private readonly words: PanelReadings;
 
   constructor(
@@ -94,7 +95,7 @@ export class Panel {
     setAttribute(this.frame, "class", hint ? "wb-plot-frame wb-waiting" : "wb-plot-frame");
     this.fillHead();
     this.fillLegend();
-    if (!this.table.hidden) this.fillTable();
+    this.showAsChosen();
   }
 
   /** Makes the plot again: its axes or the theme have changed. */
@@ -130,11 +131,20 @@ export class Panel {
   }
 
   showTable(shown: boolean): void {
-    this.table.hidden = !shown;
-    this.frame.hidden = shown;
-    this.legend.root.hidden = shown;
+    this.tabled = shown;
+    this.showAsChosen();
+  }
+
+  /** The table in place of the chart, once there is something in it. */
+  private showAsChosen(): void {
+    const shown = this.tabled && !this.state.store.empty;
+    if (this.table.hidden === shown) {
+      this.table.hidden = !shown;
+      this.frame.hidden = shown;
+      this.legend.root.hidden = shown;
+      if (!shown) this.resize();
+    }
     if (shown) this.fillTable();
-    else this.resize();
   }
 
   /** Carries out a key press; returns whether it had a meaning. */
