@@ -55,9 +55,9 @@ def _described_node(node: fx.Node, numbers: Mapping[fx.Node, int], dropout: bool
         _plain(arguments, numbers),
         tuple((name, _plain(keywords[name], numbers)) for name in sorted(keywords)),
     )
-    if node.op == "call_function" and node.target not in _dropouts():
-        if "dropout" in f"{node.target} {given}".lower():
-            raise NoDescriptionError(f"{node.name} is another kind of dropout.")
+    other_call = node.op == "call_function" and node.target not in _dropouts()
+    if other_call and "dropout" in f"{node.target} {given}".lower():
+        raise NoDescriptionError(f"{node.name} is another kind of dropout.")
     value = node.meta.get("val")
     return (
         node.op,

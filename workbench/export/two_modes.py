@@ -36,7 +36,7 @@ class TrainingExport(NamedTuple):
     """Of its one capture; None: it is not known."""
 
 
-class _SameProgram(BaseException):  # noqa: N818 -- not an error
+class _SameProgram(BaseException):
     """Ends an export whose program is that of another; exporters handle every Exception."""
 
 
@@ -104,8 +104,8 @@ def _captures_noted(note: Callable[[Program], None]) -> Iterator[None]:
 
     capture = TorchExportNonStrictStrategy._capture
 
-    def noted(self: Any, *arguments: Any) -> Program:
-        program: Program = capture(self, *arguments)
+    def noted(self: Any, model: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> Program:
+        program: Program = capture(self, model, args, kwargs, dynamic_shapes)
         note(program)
         return program
 
