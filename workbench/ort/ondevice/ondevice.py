@@ -88,7 +88,7 @@ class TrainingSession:
             raise EngineError(
                 f"ONNX Runtime cannot load the training artifacts in {training_model.parent} with "
                 f"the checkpoint {checkpoint}: {str(error).strip().splitlines()[-1]} They do not "
-                "belong together, or one is damaged: generate the artifacts again."
+                "belong together, or one is corrupt: generate the artifacts again."
             ) from error
 
     def set_learning_rate(self, learning_rate: float) -> None:
