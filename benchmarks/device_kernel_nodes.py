@@ -1,4 +1,4 @@
-"""Times our own kernels: `python -m benchmarks.device_kernel_nodes ROUNDS`."""
+"""Times the workbench's kernels: `python -m benchmarks.device_kernel_nodes ROUNDS`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Steps with our own kernels and without: `python -m benchmarks.device_kernel_steps MODEL ROUNDS`.
+"""Steps with the workbench's kernels and without, in turn.
+
+Run as `python -m benchmarks.device_kernel_steps MODEL ROUNDS`.
 
 Two sessions of one process take the same batches in turn; who begins alternates.
 """

@@ -1,4 +1,4 @@
-"""Our own kernels over what ONNX Runtime runs without them: nodes, whole steps, and memory.
+"""The workbench's kernels over what ONNX Runtime runs without them: nodes, whole steps, and memory.
 
 Without them a node runs ONNX Runtime's kernel, or the standard operators that are written in its
 place, as artifacts have them.

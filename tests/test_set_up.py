@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -69,8 +70,13 @@ def test_a_machine_without_the_right_python_gets_an_error(tmp_path: Path) -> Non
     assert "make PYTHON=" in outcome.stdout
 
 
-@pytest.mark.parametrize("text", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
-def test_the_documents_speak_of_what_is_there(text: str) -> None:
+FOLDERS = "workbench|tests|sample_models|notebooks|benchmarks|extensions|docs"
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=[path.stem for path in DOCUMENTS])
+def test_the_documents_speak_of_what_is_there(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
     assert set(re.findall(r"\bmake ([a-z-]+)`", text)) <= targets
     commands = {command.callback.__name__.replace("_", "-") for command in app.registered_commands}
@@ -79,9 +85,35 @@ def test_the_documents_speak_of_what_is_there(text: str) -> None:
     }
     assert set(re.findall(r"\bwb\.(\w+)", text)) <= {*wb.__all__, "federated"}
     for link in re.findall(r"\]\((?!http)([^)]+)\)", text):
-        assert (ROOT / link).exists(), f"{link} is not there"
-    for path in re.findall(r"`((?:workbench|tests|sample_models|notebooks)/[\w/.]+)`", text):
+        target, _, heading = link.partition("#")
+        linked = document.parent / target if target else document
+        assert linked.exists(), f"{link} is not there"
+        if heading:
+            assert heading in headings(linked), f"{link} is not there"
+    for path in re.findall(rf"`((?:{FOLDERS})/[\w/.]+)`", text):
         assert (ROOT / path).exists(), f"{path} is not there"
+
+
+def headings(document: Path) -> list[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    found = re.findall(r"^#+ (.+)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", each).strip().lower().replace(" ", "-") for each in found]
+
+
+def test_what_is_installed_has_the_name_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {
+        (name, extra)
+        for folder in ("workbench", "sample_models", "docs", "notebooks")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".py", ".md", ".jinja", ".ipynb"}
+        for name, extras in re.findall(
+            r"([\w-]*workbench)\[([a-z,]+)\]", path.read_text(encoding="utf-8")
+        )
+        for extra in extras.split(",")
+    }
+    assert {extra for _, extra in named} >= {"hf", "federated"}
+    assert named <= {(project["name"], extra) for extra in project["optional-dependencies"]}
 
 
 def test_every_subpackage_is_described_in_the_order_of_its_imports() -> None:

@@ -65,7 +65,7 @@ def build() -> torch.nn.Module:
     if importlib.util.find_spec("transformers") is None:
         raise ModelError(
             "The sample 'hf-classifier' is a model of transformers, which is not installed. "
-            "Remedy: pip install 'workbench[hf]'"
+            "To fix it: pip install 'onnxruntime-training-workbench[hf]'"
         )
     from transformers import BertConfig, BertForSequenceClassification
 

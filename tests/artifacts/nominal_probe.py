@@ -87,7 +87,7 @@ def main() -> None:
     refused = 0
     for length in range(0, len(content), STRIDE):
         cut.write_bytes(content[:length])
-        refused += "belong together, or one is damaged" in message(lambda: session(artifacts, cut))
+        refused += "belong together, or one is corrupt" in message(lambda: session(artifacts, cut))
     answers["cut"] = [refused, len(range(0, len(content), STRIDE))]
     answers["imported"] = [name for name in ("torch", "onnx") if name in sys.modules]
     np.savez(work / "buffers.npz", **buffers)

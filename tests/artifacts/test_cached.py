@@ -123,7 +123,7 @@ def test_a_hit_trains_as_the_export_did_and_runs_nothing_else(
     third = trained(model, digits)
     assert not from_cache(third)
     assert results(third)[0] == losses
-    assert "is damaged, so the model is exported again" in third.folder.log_path.read_text()
+    assert "is corrupt, so the model is exported again" in third.folder.log_path.read_text()
     assert not mark.exists()
 
 

@@ -95,7 +95,7 @@ def test_a_pipe_among_its_files_is_refused(pairs, tmp_path, name: str) -> None:
         ({"inputs": "x"}, "not a readable"),
     ],
 )
-def test_a_damaged_record_is_refused(pairs, tmp_path, change, message: str) -> None:
+def test_a_corrupt_record_is_refused(pairs, tmp_path, change, message: str) -> None:
     pairs.save(tmp_path / "data")
     path = tmp_path / "data" / "data.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))

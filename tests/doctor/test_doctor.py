@@ -169,7 +169,7 @@ def test_a_machine_without_tools(
     assert not browser.required
 
 
-@pytest.mark.parametrize("subject", ["PyTorch's kernels in ORTModule", "Own kernels on device"])
+@pytest.mark.parametrize("subject", ["PyTorch's kernels in ORTModule", "Workbench's kernels"])
 def test_extensions_are_there_or_can_be_built(
     subject: str,
     doctor_module: ModuleType,

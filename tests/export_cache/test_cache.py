@@ -160,7 +160,7 @@ def escape(record: dict[str, object]) -> None:
         pytest.param(edited(escape), id="outside"),
     ],
 )
-def test_a_damaged_entry_is_reported_removed_and_made_again(
+def test_a_corrupt_entry_is_reported_removed_and_made_again(
     place: Place, damage: Callable[[Path], None]
 ) -> None:
     (place.folder / "secret").write_bytes(CONTENT["manifest.json"])
@@ -168,7 +168,7 @@ def test_a_damaged_entry_is_reported_removed_and_made_again(
     damage(entry)
     assert place.taken() is None
     assert len(place.said) == 1
-    assert "is damaged, so the model is exported again" in place.said[0]
+    assert "is corrupt, so the model is exported again" in place.said[0]
     assert not os.path.lexists(entry)
     place.store()
     assert place.taken() == CONTENT

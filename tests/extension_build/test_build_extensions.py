@@ -112,7 +112,7 @@ def test_building_says_each_step_and_leaves_nothing_else(
 @pytest.mark.fault
 @needs_compiler
 @pytest.mark.parametrize("harm", ["torn", "no record", "no library", "a record of something else"])
-def test_a_damaged_library_is_reported_and_built_again(small_source: Path, harm: str) -> None:
+def test_a_corrupt_library_is_reported_and_built_again(small_source: Path, harm: str) -> None:
     extension = build_extensions().extension
     record = extension.folder / RECORD
     match harm:

@@ -171,7 +171,7 @@ def test_a_folder_in_use_is_not_overwritten(tmp_path: Path) -> None:
         ({"source": {"sample": "gone", "seed": 0}}, "no sample 'gone'"),
     ],
 )
-def test_a_damaged_record_is_refused(tmp_path: Path, change, message: str) -> None:
+def test_a_corrupt_record_is_refused(tmp_path: Path, change, message: str) -> None:
     load_model("digits-mlp").save(tmp_path / "model")
     path = tmp_path / "model" / "model.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
@@ -196,7 +196,7 @@ def test_every_kind_of_model_keeps_what_it_says_of_itself(tmp_path: Path) -> Non
         assert getattr(loaded, attribute) == getattr(model, attribute), attribute
 
 
-def damaged_header(text: str) -> Callable[[Path], None]:
+def corrupt_header(text: str) -> Callable[[Path], None]:
     def damage(folder: Path) -> None:
         header = text.encode() + b"\n"
         start = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little")
@@ -227,17 +227,17 @@ def seeded(seed: object) -> Callable[[Path], None]:
     ("damage", "message"),
     [
         (
-            damaged_header("{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000000,)}"),
+            corrupt_header("{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000000,)}"),
             "not a readable saved model",
         ),
-        (damaged_header("(" * 60), "not a readable saved model"),
+        (corrupt_header("(" * 60), "not a readable saved model"),
         (seeded(True), "not a readable saved model"),
         (seeded(2**64), "not a readable saved model"),
         (piped("example-0.npy"), "is a pipe"),
         (piped("weights.safetensors"), "is a pipe"),
     ],
 )
-def test_a_damaged_saved_model_is_refused(
+def test_a_corrupt_saved_model_is_refused(
     saved: tuple[Path, str, str], damage: Callable[[Path], None], message: str
 ) -> None:
     damage(saved[0])

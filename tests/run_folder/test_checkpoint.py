@@ -83,7 +83,7 @@ def test_a_missing_checkpoint_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault
-def test_a_damaged_checkpoint_is_an_error(tmp_path: Path) -> None:
+def test_a_corrupt_checkpoint_is_an_error(tmp_path: Path) -> None:
     write_checkpoint(tmp_path / "c", {"w": np.zeros(100)})
     file = tmp_path / "c" / WEIGHTS
     file.write_bytes(file.read_bytes()[:60])

@@ -15,7 +15,7 @@ from workbench.runs.failure import failure_cause
 from workbench.runs.waiting import failure_text
 
 ERROR = {"type": "E", "message": "It broke.", "traceback": "\n  here\n"}
-OTHER = {"type": "F", "message": "It is damaged.", "traceback": ""}
+OTHER = {"type": "F", "message": "It is corrupt.", "traceback": ""}
 
 
 def never() -> bool:
@@ -42,13 +42,13 @@ def test_a_failed_resumption_is_reported_to_its_caller_alone() -> None:
     run = write_run("a", [steps(1, [1.0])], {"status": "completed", "resume_error": OTHER})
     assert cause(run) is None
     assert cause(run, launched=LAUNCHED + 1) == OTHER
-    assert (run.error, run.reason) == (None, "It could not be resumed: It is damaged.")
+    assert (run.error, run.reason) == (None, "It could not be resumed: It is corrupt.")
     assert run.wait(1) is run
     run.spec["launched"] = LAUNCHED + 1
     with pytest.raises(RunError) as caught:
         run.wait(1)
     assert str(caught.value) == (
-        f"Run {run.id} could not be resumed and remains completed: It is damaged.\n"
+        f"Run {run.id} could not be resumed and remains completed: It is corrupt.\n"
         f"Log: {run.folder.log_path}"
     )
     assert failure_text(run, ERROR) == (
@@ -67,7 +67,7 @@ def test_the_traceback_of_an_error_that_explains_itself_is_left_to_the_log(kind:
 def test_a_reason_stands_before_why_it_was_not_resumed() -> None:
     summary = {"status": "interrupted", "reason": "It was told to end.", "resume_error": OTHER}
     run = write_run("a", [], summary)
-    assert run.reason == "It was told to end. It could not be resumed: It is damaged."
+    assert run.reason == "It was told to end. It could not be resumed: It is corrupt."
 
 
 def test_an_unreadable_summary_is_the_cause() -> None:

@@ -418,10 +418,10 @@ def test_an_export_of_a_model_that_cannot_be_built_is_that_of_its_artifacts(
     moved = {name: value + 1 for name, value in model().weights().items()}
     assert export_saved(folder, target, moved) == target
 
-    def damaged(_: object) -> Any:
-        raise ArtifactsError("damaged")
+    def corrupt(_: object) -> Any:
+        raise ArtifactsError("corrupt")
 
-    monkeypatch.setattr(program.Artifacts, "load", damaged)
+    monkeypatch.setattr(program.Artifacts, "load", corrupt)
     with pytest.raises(ModelError, match="Pass the model as well"):
         export_saved(folder, target, moved)
 

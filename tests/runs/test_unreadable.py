@@ -74,7 +74,7 @@ def refused(path: Path) -> str:
     return str(caught.value)
 
 
-def test_damaged_specs_are_listed_beside_good_runs(digits: Dataset) -> None:
+def test_corrupt_specs_are_listed_beside_good_runs(digits: Dataset) -> None:
     good = recorded(digits)
     bad: dict[str, RunFolder] = {}
     for name, content in BROKEN_TEXTS.items():
@@ -104,7 +104,7 @@ def test_damaged_specs_are_listed_beside_good_runs(digits: Dataset) -> None:
     "damage",
     [*BROKEN_TEXTS, *(f"{place}={value!r}" for place, value in SUMMARY_VALUES), "a FIFO"],
 )
-def test_a_damaged_summary(digits: Dataset, damage: str) -> None:
+def test_a_corrupt_summary(digits: Dataset, damage: str) -> None:
     folder = recorded(digits)
     values = {f"{place}={value!r}": (place, value) for place, value in SUMMARY_VALUES}
     if damage in BROKEN_TEXTS:
@@ -194,7 +194,7 @@ def test_events_that_are_no_file(digits: Dataset, kind: Any) -> None:
     assert wb.runs()["status"].iloc[0] == "completed"
 
 
-def test_damaged_checkpoints_do_not_hide_good_ones(digits: Dataset) -> None:
+def test_corrupt_checkpoints_do_not_hide_good_ones(digits: Dataset) -> None:
     folder = recorded(digits)
     good = folder.checkpoint_path(STEPS)
     checkpoints = folder.checkpoints_path
@@ -247,7 +247,7 @@ COMPARISON = {
         ("runs", {"pytorch": "../x"}),
     ],
 )
-def test_a_damaged_comparison(workbench_home: Path, place: str, value: Any) -> None:
+def test_a_corrupt_comparison(workbench_home: Path, place: str, value: Any) -> None:
     (workbench_home / "comparisons").mkdir(parents=True)
     path = workbench_home / "comparisons" / "one.json"
     write_json(path, with_value(COMPARISON, place, value))

@@ -1,4 +1,4 @@
-"""Use of a measurement by a run: stored, from a file, of another machine, or damaged."""
+"""Use of a measurement by a run: stored, from a file, of another machine, or corrupt."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_given_choices_stay_and_convolutions_are_pytorchs_without_our_kernels(
 
 
 @pytest.mark.fault
-def test_a_damaged_file_or_one_of_other_versions_counts_as_none(
+def test_a_corrupt_file_or_one_of_other_versions_counts_as_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert kept_product_times() is None
@@ -119,8 +119,8 @@ def test_a_damaged_file_or_one_of_other_versions_counts_as_none(
     assert path is not None
     whole = path.read_text()
     assert kept_product_times() == times(0.5)
-    for damaged in ("", whole[:40], "[" * 9999, whole.replace("0.5", "-1"), "\0" * 2**21):
-        path.write_text(damaged)
+    for corrupt in ("", whole[:40], "[" * 9999, whole.replace("0.5", "-1"), "\0" * 2**21):
+        path.write_text(corrupt)
         assert kept_product_times() is None
     elsewhere = times(0.5).place.model_copy(update={"processor": "another"})
     keep_product_times(times(0.5).model_copy(update={"place": elsewhere}))

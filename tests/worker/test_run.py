@@ -180,7 +180,7 @@ def test_a_run_that_has_ended_or_has_a_worker_is_left_alone(
 
 
 @pytest.mark.fault
-def test_a_damaged_control_file_is_a_failure_with_a_reason(
+def test_a_corrupt_control_file_is_a_failure_with_a_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write_run("of-a-worker", []).folder

@@ -142,7 +142,7 @@ class Lockstep:
             self._error = error
         finally:
             for run in self._runs.values():
-                # One whose folder is damaged must not keep the others waiting for their turn.
+                # One whose folder is corrupt must not keep the others waiting for their turn.
                 try:
                     self._end(run)
                 except Exception as error:

@@ -69,7 +69,7 @@ def doctor() -> Diagnosis:
         _front_end(),
         _compiler(),
         extension_finding("PyTorch's kernels in ORTModule", TORCH_INTEROP),
-        extension_finding("Own kernels on device", DEVICE_KERNELS),
+        extension_finding("Workbench's kernels", DEVICE_KERNELS),
         tuning_finding(),
         _browser(),
         _memory(),

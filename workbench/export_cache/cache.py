@@ -64,7 +64,7 @@ class _EntryRecord(BaseModel):
     code: CodeUsed
 
 
-class _DamagedError(Exception):
+class _CorruptError(Exception):
     """An entry is not what was written there."""
 
 
@@ -156,10 +156,10 @@ class ExportCache(NamedTuple):
                 with contextlib.suppress(OSError):
                     os.utime(entry)  # the time of its last use
                 return True
-        except (OSError, ValueError, _DamagedError) as error:
+        except (OSError, ValueError, _CorruptError) as error:
             reason = _reason(error) if isinstance(error, OSError) else str(error)
             self.tell(
-                f"The cached export in {entry} is damaged, so the model is exported again: {reason}"
+                f"The cached export in {entry} is corrupt, so the model is exported again: {reason}"
             )
         for left in directory.iterdir():
             left.unlink()
@@ -227,15 +227,15 @@ class ExportCache(NamedTuple):
 
 def _read_record(entry: Path, key: str) -> _EntryRecord:
     if entry.is_symlink() or not entry.is_dir():
-        raise _DamagedError("it is not a folder.")
+        raise _CorruptError("it is not a folder.")
     with _opened(entry / RECORD) as file:
         content = file.read(_RECORD_BYTES)
     try:
         record = _EntryRecord.model_validate(json.loads(content))
     except (ValidationError, RecursionError) as error:
-        raise _DamagedError(f"{RECORD} is not its record.") from error
+        raise _CorruptError(f"{RECORD} is not its record.") from error
     if record.key != key:
-        raise _DamagedError("it is that of another export.")
+        raise _CorruptError("it is that of another export.")
     return record
 
 
@@ -251,7 +251,7 @@ def _copy(source: Path, target: Path, expected: _FileRecord | None = None) -> _F
             copy.write(chunk)
     found = _FileRecord(bytes=size, sha256=digest.hexdigest())
     if expected is not None and found != expected:
-        raise _DamagedError(f"{source.name} was changed after it was written.")
+        raise _CorruptError(f"{source.name} was changed after it was written.")
     return found
 
 
@@ -281,4 +281,4 @@ def _reason(error: Exception) -> str:
 
 def _check_complete(directory: Path, is_complete: Callable[[Path], bool]) -> None:
     if not is_complete(directory):
-        raise _DamagedError("files of an export are missing.")
+        raise _CorruptError("files of an export are missing.")

@@ -1,4 +1,4 @@
-"""Compiles the C++ extensions: PyTorch's kernels for ORTModule, our own for training on device."""
+"""Compiles the C++ extensions: PyTorch's kernels for ORTModule, the workbench's kernels."""
 
 from __future__ import annotations
 
@@ -152,14 +152,14 @@ def _compiler(name: str) -> str:
     """The compiler; the sources are there too."""
     if not sources(name):
         raise EngineError(
-            "The C++ sources of the extension are missing. Remedy: "
+            "The C++ sources of the extension are missing. To fix it: "
             "pip install --force-reinstall --no-deps onnxruntime-training-workbench"
         )
     compiler = find_compiler()
     if compiler is None:
         raise EngineError(
             "No C++ compiler found: $CXX is not set, and the PATH has none of "
-            f"{', '.join(COMPILERS)}. Remedy: apt-get install g++, then {REBUILD}"
+            f"{', '.join(COMPILERS)}. To fix it: apt-get install g++, then {REBUILD}"
         )
     return compiler
 
@@ -168,13 +168,13 @@ def _torch() -> tuple[tuple[Path, ...], Path]:
     """Torch's include folders, and its library folder."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
-        raise EngineError("torch is not installed. Remedy: pip install 'torch>=2.13,<2.14'")
+        raise EngineError("torch is not installed. To fix it: pip install 'torch>=2.13,<2.14'")
     root = Path(spec.origin).parent
     include = root / "include"
     if not (include / "ATen" / "core" / "dispatch" / "Dispatcher.h").is_file():
         raise EngineError(
             f"The installed torch has no C++ headers in {include}. "
-            "Remedy: pip install --force-reinstall --no-deps torch"
+            "To fix it: pip install --force-reinstall --no-deps torch"
         )
     return (include, include / "torch" / "csrc" / "api" / "include"), root / "lib"
 

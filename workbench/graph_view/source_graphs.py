@@ -67,7 +67,7 @@ def graphs_of_source(given: Model | Artifacts | str | Path) -> SourceGraphs:
             f"{type(given).__name__}. Load a module with wb.load_model(module, example_inputs=...)."
         )
     path = Path(given)
-    if is_file(path / MANIFEST):  # damaged or not: it says what is wrong with it
+    if is_file(path / MANIFEST):  # corrupt or not: it says what is wrong with it
         return _of_artifacts(Artifacts.load(path))
     if path.suffix == ".onnx" or is_file(path):
         return _of_file(path)

@@ -32,14 +32,14 @@ def native() -> ModuleType:
         except ImportError as error:
             raise EngineError(
                 f"ONNX Runtime cannot be loaded: {error}. "
-                "Remedy: pip install onnxruntime-training-cpu==1.19.2"
+                "To fix it: pip install onnxruntime-training-cpu==1.19.2"
             ) from error
         finally:
             del sys.modules[_FRONT_END]
     module = import_module("onnxruntime.capi._pybind_state")
     if not hasattr(module, "TrainingAgent"):
         raise EngineError(
-            "The installed onnxruntime is a build without training. Remedy: "
+            "The installed onnxruntime is a build without training. To fix it: "
             "pip uninstall onnxruntime && pip install --force-reinstall "
             "onnxruntime-training-cpu==1.19.2"
         )

@@ -148,10 +148,10 @@ def read_latest_weights(folder: RunFolder) -> dict[str, np.ndarray] | None:
 
 def without_checkpoint(folder: RunFolder) -> str:
     """Why a run has no complete checkpoint, as the end of a sentence."""
-    damaged = folder.checkpoints()
-    if not damaged:
+    corrupt = folder.checkpoints()
+    if not corrupt:
         return "has written no checkpoint yet"
-    return f"has no complete checkpoint: {damaged[-1]} is damaged or unfinished"
+    return f"has no complete checkpoint: {corrupt[-1]} is corrupt or unfinished"
 
 
 class ForeignCheckpointError(RunFolderError):

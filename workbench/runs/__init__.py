@@ -111,7 +111,7 @@ def resume(
 
     Raises:
         RunError: the run has not ended.
-        RunFolderError: it has written no checkpoint, or it is damaged.
+        RunFolderError: it has written no checkpoint, or it is corrupt.
         ConfigError: all steps are done, or a setting is wrong or cannot change.
         ModelError: the model cannot be loaded, or only your own code can build it and it is not
             given.

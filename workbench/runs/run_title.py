@@ -13,7 +13,7 @@ def trained_by(spec: Mapping[str, Any]) -> str:
     clients".
 
     Args:
-        spec: of the run; damaged fields are left out.
+        spec: of the run; corrupt fields are left out.
     """
     config, federation = spec.get("config"), spec.get("federation")
     if not isinstance(config, Mapping):

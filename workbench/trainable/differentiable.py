@@ -2,7 +2,7 @@
 
 The set was read from the gradient builders in the library of onnxruntime-training-cpu 1.19.2,
 and each was then checked on the CPU against finite differences.
-`limits` has the cases where those checks failed.
+`obstacles.limits` has the cases where those checks failed.
 """
 
 from __future__ import annotations

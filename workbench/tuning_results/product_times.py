@@ -61,7 +61,7 @@ def product_times_path() -> Path | None:
 def kept_product_times() -> ProductTimes | None:
     """Times measured here with these versions; None if there are no valid ones.
 
-    A damaged file, or one of another machine or other versions, counts as none.
+    A corrupt file, or one of another machine or other versions, counts as none.
     """
     path = product_times_path()
     try:

@@ -194,7 +194,7 @@ def build_engine(setup: EngineSetup) -> Engine:
             raise
         raise EngineError(
             f"{setup.checkpoint} cannot be restored by engine {setup.config.engine!r}: "
-            f"{type(error).__name__}: {error}. It is damaged, or of another model or version."
+            f"{type(error).__name__}: {error}. It is corrupt, or of another model or version."
         ) from error
 
 
@@ -204,7 +204,7 @@ def last_checkpoint(
     """The checkpoint that a resumed run continues from, and its progress; none for a new run.
 
     Raises:
-        RunFolderError: it is missing or damaged.
+        RunFolderError: it is missing or corrupt.
     """
     step = spec.get("resumed_from")
     if step is None:

@@ -60,7 +60,7 @@ def broken_member(folder: Path) -> bytes:
 
 @pytest.mark.fault
 @pytest.mark.parametrize("content", [b"", b"no zip at all", b"PK\x03\x04 cut short", None])
-def test_a_damaged_npz(tmp_path, content: bytes | None) -> None:
+def test_a_corrupt_npz(tmp_path, content: bytes | None) -> None:
     content = broken_member(tmp_path) if content is None else content
     (tmp_path / "bad.npz").write_bytes(content)
     with pytest.raises(DataError, match=r"bad\.npz is not"):

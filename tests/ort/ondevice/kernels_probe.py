@@ -1,4 +1,4 @@
-"""Trains with our own kernels and without; run as a process of its own.
+"""Trains with the workbench's kernels and without; run as a process of its own.
 
     python -m tests.ort.ondevice.kernels_probe WORK_FOLDER
 

@@ -1,4 +1,4 @@
-"""Our own kernels: equal to PyTorch, refused where they are wrong, left out where not wanted."""
+"""The workbench's kernels: equal to PyTorch's, refused where wrong, left out where not wanted."""
 
 from __future__ import annotations
 

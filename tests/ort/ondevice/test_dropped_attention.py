@@ -1,4 +1,4 @@
-"""Attention with dropout by our own kernels: what is dropped, and that training can repeat it."""
+"""Attention with dropout by the workbench's kernels: what is dropped, also in a repeated run."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def wrapped(build: Callable[[], nn.Module], **options: Any) -> tuple[ORTModule, 
     """A module under ORTModule after one step, and that step beside PyTorch's."""
     torch.manual_seed(0)
     plain = build()
-    # The options are told by the operators, which our own kernels would take the place of.
+    # The options are told by the operators, which the workbench's kernels would take the place of.
     module = ORTModule(copy.deepcopy(plain), options={"device_kernels": False, **options})
     x = torch.randn(6, 8, 16)
     gradients = []

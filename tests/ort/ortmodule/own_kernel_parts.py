@@ -1,4 +1,4 @@
-"""Parts of `kernel_probe` on our own kernels in ORTModule's graphs: training, casts, results."""
+"""Parts of `kernel_probe` on the workbench's kernels in ORTModule: training, casts, results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Layer(nn.Module):
 
 
 OWN = {"pytorch_kernels": "off"}
-"""Our own kernels and ONNX Runtime's alone."""
+"""The workbench's kernels and ONNX Runtime's alone."""
 
 
 def words(batch: int, length: int) -> tuple[Tensor, Tensor]:

@@ -115,9 +115,9 @@ DAMAGES: dict[str, list[tuple[str, Callable[[Path], None]]]] = {
         (r"ondevice\.json does not exist", lambda path: (path / "ondevice.json").unlink()),
         (r"ondevice\.checkpoint does not exist", lambda p: (p / "ondevice.checkpoint").unlink()),
         ("belong together", lambda path: cut(path / "ondevice.checkpoint")),
-        ("is damaged: .*'output.bias'", changed_tensors(WEIGHTS, without("output.bias"))),
+        ("is corrupt: .*'output.bias'", changed_tensors(WEIGHTS, without("output.bias"))),
         (
-            "is damaged: .*'output.bias'",
+            "is corrupt: .*'output.bias'",
             changed_tensors(WEIGHTS, replaced("output.bias", np.ones(10, np.float32))),
         ),
     ],

@@ -274,7 +274,7 @@ def ended(digits: Dataset) -> Run:
         shutil.rmtree,
     ],
 )
-def test_a_damaged_checkpoint_is_refused_in_a_sentence(ended: Run, damage: Any) -> None:
+def test_a_corrupt_checkpoint_is_refused_in_a_sentence(ended: Run, damage: Any) -> None:
     checkpoint = ended.checkpoint
     assert checkpoint is not None
     damage(checkpoint)
@@ -285,7 +285,7 @@ def test_a_damaged_checkpoint_is_refused_in_a_sentence(ended: Run, damage: Any) 
     assert load_run(ended.id).status == "completed", "what it came to is not lost"
 
 
-def test_an_older_checkpoint_serves_where_the_newest_is_damaged(
+def test_an_older_checkpoint_serves_where_the_newest_is_corrupt(
     ended: Run, digits: Dataset
 ) -> None:
     shutil.copytree(ended.folder.checkpoint_path(4), ended.folder.checkpoint_path(6))
@@ -297,12 +297,12 @@ def test_an_older_checkpoint_serves_where_the_newest_is_damaged(
     assert again.checkpoint == again.folder.checkpoint_path(8)
 
 
-def test_a_damaged_checkpoint_is_not_exported_by_a_resumed_run(
+def test_a_corrupt_checkpoint_is_not_exported_by_a_resumed_run(
     ended: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its weights file is whole, so that only its hashes tell."""
-    damaged = ended.folder.checkpoint_path(6)
-    shutil.copytree(ended.folder.checkpoint_path(4), damaged)
+    corrupt = ended.folder.checkpoint_path(6)
+    shutil.copytree(ended.folder.checkpoint_path(4), corrupt)
     slowly(monkeypatch, build_ms=60_000)
     again = resume(ended, steps=8)
     assert again.checkpoint == ended.folder.checkpoint_path(4)

@@ -243,9 +243,9 @@ def test_a_row_that_cannot_be_read_says_why_and_is_not_active() -> None:
     reader = RowReader(run.folder)
     assert reader.read().status == "starting"
     run.folder.summary_path.write_text("{")
-    damaged = reader.read()
-    assert (damaged.status, reader.active) == ("unreadable", False)
-    assert "summary.json" in damaged.reason
+    corrupt = reader.read()
+    assert (corrupt.status, reader.active) == ("unreadable", False)
+    assert "summary.json" in corrupt.reason
     run.folder.spec_path.write_text("[]")
     row = reader.read()
     assert (row.status, row.model, row.steps, row.complete) == ("unreadable", "", 0, True)

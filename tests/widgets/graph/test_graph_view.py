@@ -138,7 +138,7 @@ def test_a_trait_that_makes_no_sense_is_given_back(
 
 
 @pytest.mark.fault
-def test_a_damaged_manifest_is_an_error(tmp_path: Path) -> None:
+def test_a_corrupt_manifest_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("{")
     view = GraphView(str(tmp_path))
     assert view.wait(60)

@@ -84,7 +84,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "device.memory_bytes": ("Device memory", ""),
     "processes": ("Processes", ""),
     "threads": ("Threads", "threads of the engine, at most the number of cores"),
-    "device_kernels": ("Own kernels on device", ""),
+    "device_kernels": ("Workbench's kernels on device", ""),
     "operator_kernels": ("Kernels by operator", "such as gelu=standard"),
     "label_sparsity": ("Label sparsity on device", ""),
     "tuning": ("Tuning", "kept, off, or a file of workbench tune"),

@@ -73,7 +73,7 @@ def _training_rows(inputs: Inputs) -> int | None:
 
 
 def _options(setup: Setup, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of `largest_batch`: the fields, and whether training takes our own kernels."""
+    """Arguments of `largest_batch`: the fields, and whether the workbench's kernels train."""
     settings = setup.config_settings()
     own = {name: settings[name] for name in ("device_kernels",) if name in settings}
     return {"memory_bytes": MEMORY_BYTES, **values, **own}

@@ -230,7 +230,7 @@ class Ranks:
         """Give this rank's random number generator the state in a checkpoint's folder.
 
         Raises:
-            EngineError: it is missing or damaged.
+            EngineError: it is missing or corrupt.
         """
         import torch
         from safetensors import SafetensorError

@@ -51,7 +51,7 @@ class OnDeviceEngine(Engine):
     def __init__(self, setup: EngineSetup) -> None:
         available = self.availability()
         if not available.ok:
-            raise EngineError(f"{available.reason} Remedy: {available.remedy}")
+            raise EngineError(f"{available.reason} To fix it: {available.remedy}")
         config = setup.config
         artifacts = _artifacts(setup)
         refuse_small_batch(artifacts, config.batch_size)
@@ -216,7 +216,7 @@ class OnDeviceEngine(Engine):
             fits = found is not None and found.shape == value.shape and found.dtype == value.dtype
             if not fits or (name not in self._constants and not _same(value, weights[name])):
                 raise EngineError(
-                    f"{folder} is damaged: {NATIVE_CHECKPOINT} and {WEIGHTS} hold different values "
+                    f"{folder} is corrupt: {NATIVE_CHECKPOINT} and {WEIGHTS} hold different values "
                     f"of {name!r}, or one lacks it."
                 )
         for name in self._constants:

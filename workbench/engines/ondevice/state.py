@@ -41,7 +41,7 @@ def read_state(folder: Path, training_model: str) -> OnDeviceState:
         training_model: SHA-256 of the training model that is to continue.
 
     Raises:
-        EngineError: it is missing or damaged, or another training model was trained.
+        EngineError: it is missing or corrupt, or another training model was trained.
     """
     path = check_file(folder / STATE, EngineError)
     try:

@@ -59,7 +59,7 @@ class TorchEngine(Engine):
     def __init__(self, setup: EngineSetup) -> None:
         available = self.availability()
         if not available.ok:
-            raise EngineError(f"{available.reason} Remedy: {available.remedy}")
+            raise EngineError(f"{available.reason} To fix it: {available.remedy}")
         setup.report("loading PyTorch")
         import torch
 
@@ -106,7 +106,7 @@ class TorchEngine(Engine):
         missing = sorted(self.module.state_dict().keys() - weights.keys())
         if missing:
             raise EngineError(
-                f"{checkpoint} lacks {missing[0]!r} of the model. It is damaged, or of another one."
+                f"{checkpoint} lacks {missing[0]!r} of the model. It is corrupt, or of another one."
             )
         self.load_weights(weights)
 

@@ -64,7 +64,7 @@ def load_torch_state(module: nn.Module, optimizer: Optimizer, path: Path) -> Non
         torch.set_rng_state(found.pop(_RANDOM))
     except (TypeError, RuntimeError) as error:
         raise EngineError(
-            f"{path} is damaged: {_RANDOM!r} is not of a generator: {error}"
+            f"{path} is corrupt: {_RANDOM!r} is not of a generator: {error}"
         ) from None
     for name, value in found.items():
         parameter, _, key = name.rpartition(_SEPARATOR)
@@ -83,7 +83,7 @@ def load_torch_state(module: nn.Module, optimizer: Optimizer, path: Path) -> Non
         ):
             raise EngineError(
                 f"{path} holds {sorted(optimizer.state[each])} of the parameter {name!r}, and "
-                f"{kind} keeps {sorted(_KEPT[kind])}. It is damaged, or of another optimizer."
+                f"{kind} keeps {sorted(_KEPT[kind])}. It is corrupt, or of another optimizer."
             )
 
 
@@ -99,7 +99,7 @@ def _in_format_of(parameter: nn.Parameter, value: torch.Tensor) -> torch.Tensor:
 
 def _check_value(path: Path, name: str, value: torch.Tensor, parameter: nn.Parameter) -> None:
     if not value.is_floating_point():
-        raise EngineError(f"{path} is damaged: {name!r} is {value.dtype}, not of floating point.")
+        raise EngineError(f"{path} is corrupt: {name!r} is {value.dtype}, not of floating point.")
     if value.dim() and value.shape != parameter.shape:
         raise EngineError(
             f"{path} holds {name!r} of shape {tuple(value.shape)} for a parameter of shape "

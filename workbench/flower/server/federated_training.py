@@ -69,7 +69,7 @@ class FederatedTraining:
         """Continue from a checkpoint, whose weights the engine has.
 
         Raises:
-            RunFolderError: the state of the server is missing or damaged.
+            RunFolderError: the state of the server is missing or corrupt.
         """
         found = restore_server_state(checkpoint, self._strategy, self._ledger)
         # Flower goes by position.

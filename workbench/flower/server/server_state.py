@@ -61,7 +61,7 @@ def restore_server_state(
         The global weights.
 
     Raises:
-        RunFolderError: the file is missing or damaged.
+        RunFolderError: the file is missing or corrupt.
     """
     if not (folder / FILE).exists():
         raise RunFolderError(

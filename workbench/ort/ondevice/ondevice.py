@@ -62,6 +62,9 @@ class TrainingSession:
         # A pattern's block is allocated in addition to the arena's memory of the first step, which
         # is kept: the growth of two samples was 1.4 and 1.8 times as large.
         options.enable_mem_pattern = False
+        # A value that takes over the memory of one before keeps it from the last reader of that:
+        # the peak of transformers was up to 7 % higher.
+        options.enable_mem_reuse = False
         # Gradients of weights are computed as early as possible, in the order of the file, not
         # after those of all activations, which would be kept until then.
         options.execution_order = ort.ExecutionOrder.PRIORITY_BASED
@@ -88,7 +91,7 @@ class TrainingSession:
             raise EngineError(
                 f"ONNX Runtime cannot load the training artifacts in {training_model.parent} with "
                 f"the checkpoint {checkpoint}: {str(error).strip().splitlines()[-1]} They do not "
-                "belong together, or one is damaged: generate the artifacts again."
+                "belong together, or one is corrupt: generate the artifacts again."
             ) from error
 
     def set_learning_rate(self, learning_rate: float) -> None:

@@ -110,7 +110,7 @@ def _record_resuming(folder: RunFolder, step: int) -> None:
 
 
 def _remove_later_checkpoints(folder: RunFolder, step: int) -> None:
-    """Remove the checkpoints after `step`, which are damaged: else they would be exported."""
+    """Remove the checkpoints after `step`, which are corrupt: else they would be exported."""
     checkpoints = folder.checkpoints()
     used = checkpoints.index(folder.checkpoint_path(step))
     folder.remove_checkpoints(checkpoints[used + 1 :])

@@ -42,7 +42,7 @@ class RecordedRun(ABC):
         """The dataset of the run, read again each time.
 
         Raises:
-            DataError: it is missing or damaged.
+            DataError: it is missing or corrupt.
         """
         return load_saved_dataset(self.folder.data_path)
 
@@ -84,7 +84,7 @@ class RecordedRun(ABC):
 
         Raises:
             RunFolderError: the record is corrupt.
-            DataError: the dataset of the run is missing or damaged.
+            DataError: the dataset of the run is missing or corrupt.
         """
         return worst_predictions(self.folder)
 

@@ -1,6 +1,7 @@
 // Mouse gestures on a chart other than pointing and selecting: wheel, pan, double click.
 
-import type { Panel, PanelListener } from "./panel";
+import type { Panel } from "./panel";
+import type { PanelListener } from "./panel_listener";
 import type { ViewState } from "./view_state";
 
 /** Change of the length of the window for one notch of a wheel. */

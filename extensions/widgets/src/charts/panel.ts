@@ -10,6 +10,7 @@ import type { Metric } from "./line";
 import { METRIC_TEXTS } from "./metric_text";
 import { OWN_KEYS } from "./own_keys";
 import { pressKey } from "./panel_keys";
+import type { PanelListener } from "./panel_listener";
 import { PanelReadings } from "./panel_readings";
 import { makePlot, setCursor, setRanges } from "./plot";
 import { fillPointTable } from "./point_table";
@@ -17,20 +18,6 @@ import { isLogarithmic, logRange, type Range, valueRange } from "./scales";
 import { formatSignificant, unbroken } from "../number_format";
 import { lineStyle, readTheme } from "../theme";
 import type { ViewState } from "./view_state";
-
-export interface PanelListener {
-  /** The pointer or a key asks all charts to look at `x`; null: at none. */
-  onPoint: (x: number | null) => void;
-  onSelect: (range: Range) => void;
-  /** The window of the view has changed. */
-  onWindow: () => void;
-  onReset: () => void;
-  onToggle: (key: string) => void;
-  onHighlight: (key: string | null) => void;
-  onScale: (metric: Metric, scale: "linear" | "log") => void;
-  /** The result of a key press, for screen readers. */
-  onRead: (sentence: string) => void;
-}
 
 export class Panel {
   readonly root: HTMLElement;

@@ -2,7 +2,7 @@
 
 import { positions, stepAt } from "./axis";
 import { lastAtMost } from "./block";
-import type { PanelListener } from "./panel";
+import type { PanelListener } from "./panel_listener";
 import type { ViewState } from "./view_state";
 
 /** Carries out a key press; returns whether it had a meaning. `sentence` reads the place then shown. */

@@ -16,7 +16,7 @@ import { LayoutClient } from "./layout_client";
 import { Matches } from "./matches";
 import { Painting } from "./painting";
 import { Pane } from "./pane";
-import { KEYS } from "./pane_input";
+import { KEYS, PaneInput } from "./pane_input";
 import { PaneRow } from "./pane_row";
 import { SidePanel } from "./side_panel";
 
@@ -171,7 +171,6 @@ class GraphView {
     const data = new GraphData(await inflated(bytes));
     if (this.panes.has(key)) return;
     const pane = new Pane(data, this.layouts, {
-      onSelect: (item) => this.select(key, item),
       onOpened: (groups) => {
         const paths = [...groups].map((group) => data.groupPaths[group]!);
         this.save("opened", { ...this.model.get("opened"), [key]: paths });
@@ -180,8 +179,8 @@ class GraphView {
         this.row.link(this.model.get("shown"), false);
         if (key === this.row.active) this.fillTree();
       },
-      onSearch: () => this.toolbar.search.focus(),
     });
+    new PaneInput(pane, { onSelect: (item) => this.select(key, item), onSearch: () => this.toolbar.search.focus() });
     this.panes.set(key, pane);
     this.matches.add(key, data);
     pane.surface.addEventListener("focus", () => this.activate(key));

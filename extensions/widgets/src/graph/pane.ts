@@ -1,4 +1,4 @@
-// One graph on a canvas: opening and closing groups, the pointer, the keyboard.
+// One graph on a canvas: its layout, what of it is open, and the part that is seen.
 
 import { element } from "../element";
 import { Camera } from "./camera";
@@ -10,14 +10,11 @@ import type { LayoutClient } from "./layout_client";
 import { type Palette, readPalette } from "./marks";
 import { Minimap } from "./minimap";
 import { CanvasPainter, SvgPainter } from "./painter";
-import { PaneInput } from "./pane_input";
 import { type Scene, SceneMaker } from "./scene";
 
 export interface PaneListener {
-  onSelect: (item: Item | null) => void;
   onOpened: (groups: ReadonlySet<number>) => void;
   onScene: () => void;
-  onSearch: () => void;
 }
 
 /** How long a layout may take before the pane says that it is in progress, in milliseconds. */
@@ -74,7 +71,6 @@ export class Pane {
     this.root = element("section", { class: "wb-graph-pane", "aria-label": data.title }, head, ...notices, this.surface);
     this.resized = new ResizeObserver(() => this.resize());
     this.resized.observe(this.surface);
-    new PaneInput(this, listener);
   }
 
   /** Whether it says that a layout is in progress. */

@@ -1,6 +1,7 @@
 // The pointer and the keyboard on one graph.
 
-import type { Pane, PaneListener } from "./pane";
+import type { Item } from "./graph_data";
+import type { Pane } from "./pane";
 import { type Box, GROUP_HEAD } from "./scene";
 import { type Direction, step } from "./walk";
 
@@ -18,11 +19,16 @@ export const KEYS =
   "Arrow keys move along edges, Enter opens and closes a group, / searches, Escape goes outwards, " +
   "+ and − zoom, 0 fits; drag to move.";
 
+export interface PaneInputListener {
+  onSelect: (item: Item | null) => void;
+  onSearch: () => void;
+}
+
 /** Lets a pane be dragged, zoomed, clicked and walked. */
 export class PaneInput {
   constructor(
     private readonly pane: Pane,
-    private readonly listener: PaneListener,
+    private readonly listener: PaneInputListener,
   ) {
     this.listen();
   }

@@ -154,7 +154,8 @@ def test_another_module_or_call_has_another_key(name: str) -> None:
 
 
 class Branching(nn.Module):
-    """Computes large batches in another way; `len` is a number, which only a trace accepts."""
+    """Computes large batches in another way, larger than those that a trace is compared with;
+    `len` is a number, which only a trace accepts."""
 
     def __init__(self, rows: Callable[[Tensor], int]) -> None:
         super().__init__()
@@ -163,7 +164,7 @@ class Branching(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         y: Tensor = self.linear(x)
-        return y * 2 if self.rows(x) > 8 else y
+        return y * 2 if self.rows(x) > 1000 else y
 
 
 def test_a_graph_is_for_every_batch_of_rows_or_not_cached(cached: Cached) -> None:
@@ -219,7 +220,7 @@ def other_file(model: onnx.ModelProto) -> None:
     constant.external_data.add(key="location", value="/etc/passwd")
 
 
-def test_a_damaged_entry_is_exported_anew(cached: Cached) -> None:
+def test_a_corrupt_entry_is_exported_anew(cached: Cached) -> None:
     module = Scaled()
     right = cached.exported(call(module)).graph
     whole = (cached.entry / GRAPH).read_bytes()
@@ -236,5 +237,5 @@ def test_a_damaged_entry_is_exported_anew(cached: Cached) -> None:
         forged(cached.entry, RECORD, content)
         assert cached.exported(call(module)).export_s is not None
     assert len(cached.told) == 9
-    assert all("is damaged, so the model is exported again" in each for each in cached.told)
+    assert all("is corrupt, so the model is exported again" in each for each in cached.told)
     assert cached.exported(call(module)).cache_s is not None

@@ -1,4 +1,4 @@
-"""Puts our own kernels of GELU, exact or its tanh form, and SiLU into a training graph.
+"""Puts the workbench's kernels of GELU, exact or its tanh form, and SiLU into a training graph.
 
 What follows or precedes an activation is one kernel with it, each way, so that its values pass
 through memory once.

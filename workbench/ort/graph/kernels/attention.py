@@ -1,4 +1,4 @@
-"""Puts our own kernels of attention into a training graph: probabilities that are never stored.
+"""Puts the workbench's kernels of attention into a training graph: no probabilities are stored.
 
 What becomes one is found from the graph: the gradient of a softmax over the last axis, what it is
 between, and the products before and after both.

@@ -1,4 +1,4 @@
-"""Puts our own kernels of small convolutions into a training graph, and of their gradients."""
+"""Puts the workbench's kernels of small convolutions and their gradients into a training graph."""
 
 from __future__ import annotations
 

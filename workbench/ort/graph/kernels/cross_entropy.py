@@ -1,4 +1,4 @@
-"""Puts our own kernels of cross entropy into a training graph; no log probabilities are kept."""
+"""Puts the workbench's kernels of cross entropy, which keep no log probabilities, into a graph."""
 
 from __future__ import annotations
 

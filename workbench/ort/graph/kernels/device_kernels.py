@@ -1,4 +1,4 @@
-"""Puts our own kernels into a training graph: the operators of `extensions/device_kernels`."""
+"""Puts the workbench's kernels into a training graph, those of `extensions/device_kernels`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts our own kernels of log probabilities at labels into a training graph.
+"""Puts the workbench's kernels of log probabilities at labels into a training graph.
 
 A loss that a module computes itself is often exported so: LogSoftmax, of which GatherElements takes
 one class of each row. Written as one kernel each way, no logarithms of the other classes are kept.

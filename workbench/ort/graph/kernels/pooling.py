@@ -1,4 +1,4 @@
-"""Puts our own kernels of max pooling into a training graph, with the ReLU before it."""
+"""Puts the workbench's kernels of max pooling into a training graph, with the ReLU before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts our own kernels of RMSNorm into a training graph, where it is written in its parts.
+"""Puts the workbench's kernels of RMSNorm into a training graph, where it is written in its parts.
 
 x / √(average(x²) + epsilon), times a weight: as `torch.nn.RMSNorm` and the layers of transformers
 are exported. The gradient is found by what it reads and leads to; see `backward_region`.

@@ -17,7 +17,7 @@ import torch
 from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph, size_ranges
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.nested_values.structure_record import (
-    DamagedRecordError,
+    CorruptRecordError,
     NoRecordError,
     structure_of,
     structure_record,
@@ -84,7 +84,7 @@ def read_graph(folder: Path, inputs: Sequence[str], layout: Layout) -> ForwardGr
         layout: of the module, current.
 
     Raises:
-        DamagedRecordError: it is no such graph, or of another module.
+        CorruptRecordError: it is no such graph, or of another module.
         OSError: the files cannot be read.
     """
     import onnx
@@ -96,14 +96,14 @@ def read_graph(folder: Path, inputs: Sequence[str], layout: Layout) -> ForwardGr
         structure = structure_of(record["structure"])
         dtypes = tuple(_BY_NAME[name] for name in record["dtypes"])
     except Exception as error:  # protobuf's DecodeError, whose package carries no types
-        raise DamagedRecordError(f"the forward graph cannot be read: {error!r:.200}") from error
+        raise CorruptRecordError(f"the forward graph cannot be read: {error!r:.200}") from error
     found = [value.name for value in model.graph.input]
     if found != list(inputs):
-        raise DamagedRecordError(f"the graph has the inputs {found!r:.200}.")
+        raise CorruptRecordError(f"the graph has the inputs {found!r:.200}.")
     if not len(model.graph.output) == len(dtypes) == count_tensors(structure):
-        raise DamagedRecordError("the graph has another number of results than its record.")
+        raise CorruptRecordError("the graph has another number of results than its record.")
     if any(tensor.data_location for tensor in _tensors(model.graph)):
-        raise DamagedRecordError("a tensor of the graph lies in another file.")
+        raise CorruptRecordError("a tensor of the graph lies in another file.")
     _set_values(model.graph, _state_of(layout))
     return ForwardGraph(model, tuple(inputs), structure, dtypes, (), size_ranges(model))
 
@@ -136,9 +136,9 @@ def _set_values(graph: onnx.GraphProto, state: Mapping[str, torch.Tensor]) -> No
         value = state.get(tensor.name)
         if value is None:
             if tensor.name.startswith(PREFIX) and not tensor.HasField("raw_data"):
-                raise DamagedRecordError(f"the module has no {tensor.name!r}.")
+                raise CorruptRecordError(f"the module has no {tensor.name!r}.")
         elif tuple(tensor.dims) != value.shape or tensor.data_type != _ONNX.get(value.dtype):
-            raise DamagedRecordError(f"{tensor.name!r} of the module has another dtype or shape.")
+            raise CorruptRecordError(f"{tensor.name!r} of the module has another dtype or shape.")
         else:
             tensor.raw_data = _bytes_of(value)
 

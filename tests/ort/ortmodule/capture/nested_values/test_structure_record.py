@@ -19,7 +19,7 @@ from workbench.ort.ortmodule.capture.nested_values.structure import (
     rebuild,
 )
 from workbench.ort.ortmodule.capture.nested_values.structure_record import (
-    DamagedRecordError,
+    CorruptRecordError,
     NoRecordError,
     structure_of,
     structure_record,
@@ -91,7 +91,7 @@ def test_other_parts_have_no_record(structure: Structure) -> None:
         ["transformers", "transformers.never_imported", "Output", []],
     ],
 )
-def test_a_damaged_record_creates_nothing(record: Any) -> None:
+def test_a_corrupt_record_creates_nothing(record: Any) -> None:
     assert subprocess.Popen  # it is imported, and still no class for results
-    with pytest.raises(DamagedRecordError):
+    with pytest.raises(CorruptRecordError):
         structure_of(record)

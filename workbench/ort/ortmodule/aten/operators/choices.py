@@ -62,7 +62,7 @@ CHOICES: Mapping[str, Choice] = MappingProxyType(
             "convolution",
         ),
         "MaxPoolGrad": Choice(
-            "of our own, from the maxima themselves; one or two axes",
+            "of the workbench, from the maxima themselves; one or two axes",
             0.9,
             max_pool_gradient,
             "max_pool",
@@ -95,9 +95,9 @@ CHOICES: Mapping[str, Choice] = MappingProxyType(
             "aten::add; from 16,384 elements a sample", 1.0, addition, "addition", in_forward=True
         ),
         "Sum": Choice("aten::add; from 16,384 elements a sample", 0.75, addition, "addition"),
-        "Dropout": Choice("of our own", 0.2, dropout, in_forward=True),
-        "DropoutGrad": Choice("of our own", 0.2, dropout_gradient),
-        "GatherGrad": Choice("of our own", 0.02, gather_gradient, "embedding"),
+        "Dropout": Choice("of the workbench", 0.2, dropout, in_forward=True),
+        "DropoutGrad": Choice("of the workbench", 0.2, dropout_gradient),
+        "GatherGrad": Choice("of the workbench", 0.02, gather_gradient, "embedding"),
     }
 )
 """Operator -> its replacement."""

@@ -32,7 +32,7 @@ class NoRecordError(Exception):
     """The structure has a part that JSON cannot express."""
 
 
-class DamagedRecordError(ValueError):
+class CorruptRecordError(ValueError):
     """What was read is not a record that was written here."""
 
 
@@ -68,7 +68,7 @@ def structure_of(record: Any) -> Structure:
     """The structure that `structure_record` made `record` of.
 
     Raises:
-        DamagedRecordError: it is none, or names a class that this process has not imported.
+        CorruptRecordError: it is none, or names a class that this process has not imported.
     """
     match record:
         case str() if record == _TENSOR:
@@ -85,7 +85,7 @@ def structure_of(record: Any) -> Structure:
             found: Any = getattr(sys.modules.get(module), output, None)
             if _is_output(found):
                 return _mapping(found, pairs)
-    raise DamagedRecordError(f"{record!r:.80} is not the record of a structure.")
+    raise CorruptRecordError(f"{record!r:.80} is not the record of a structure.")
 
 
 def _constant_of(name: str, value: Any = None) -> Constant:
@@ -94,7 +94,7 @@ def _constant_of(name: str, value: Any = None) -> Constant:
     if name == "float" and isinstance(value, str):
         return Constant(float, float.fromhex(value))
     if type(value) is not _PLAIN.get(name):
-        raise DamagedRecordError(f"{value!r:.80} is no {name}.")
+        raise CorruptRecordError(f"{value!r:.80} is no {name}.")
     return Constant(_PLAIN[name], value)
 
 
@@ -106,7 +106,7 @@ def _mapping(kind: type, pairs: list[Any]) -> nested.Mapping:
                 keys.append(key)
                 items.append(structure_of(item))
             case _:
-                raise DamagedRecordError(f"{pair!r:.80} is not an item of a mapping.")
+                raise CorruptRecordError(f"{pair!r:.80} is not an item of a mapping.")
     return nested.Mapping(kind, tuple(keys), tuple(items))
 
 
