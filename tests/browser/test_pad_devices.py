@@ -18,7 +18,7 @@ WORD = words(voice=0)[0]
 KEY = next(drawing for drawing in drawings(hand=0) if drawing.symbol == "key")
 
 # The microphone says one of the words; all but one recording of that word are there already.
-PADS_CELL = f"""
+PADS_CELL = """
 import workbench as wb
 from tests.personalisation.recorded import spoken_examples
 sketches = wb.SketchPad(["key", "cup"])

@@ -226,7 +226,8 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
     def _trained(self) -> Personalisation:
         if self._result is None:
             raise RunError(
-                "There is no trained model yet: press the button that fine-tunes, or call train() and wait()."
+                "There is no trained model yet: press the button that fine-tunes, or call train() "
+                "and wait()."
             )
         return self._result
 
