@@ -356,7 +356,7 @@ def test_the_code_of_the_page_gives_equal_losses(make_page: MakePage) -> None:
     assert names["comparison"] is not made
     assert names["comparison"].id == made.id
     page.recorded.value = "gone"
-    assert "No comparison 'gone'" in page.recorded.description
+    assert "No comparison 'gone'" in page.recorded.problem
     page._compare_runs([names["run"], *made.runs.values()])
     exec(page.code.code["compare"], names)
     assert [run.id for run in names["comparison"].runs.values()] == [

@@ -73,7 +73,8 @@ class Trainer(StandaloneStep):
         side = area("wb-side", [self.engines, self.form, self.ortmodule, tasks])
         results = [self.evaluation, self.worst, self.layers, self.statistics]
         own = area("wb-tasks", [self.own_examples])
-        main = area("wb-main", [self.charts, self.federation, *results, own])
+        # The results appear below the pad, which keeps its place.
+        main = area("wb-main", [self.charts, self.federation, own, *results])
         panel = area("wb-columns wb-results-first", [side, main])
         super().__init__(children=[*alone, area("wb-step-panel wb-step-train", [panel])])
         self.controller.views.add(TrainView(self))
