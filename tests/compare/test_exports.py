@@ -31,7 +31,7 @@ def exports(run: Run) -> int:
 def test_each_engine_exports_for_itself_and_exports_are_kept(
     digits: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On device for training and for inference; ORTModule what is called."""
+    """On device for training, whose graph is that for inference too; ORTModule what is called."""
     monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path))
     engines = ["pytorch", "ondevice", "ortmodule"]
     counts = []
@@ -40,6 +40,6 @@ def test_each_engine_exports_for_itself_and_exports_are_kept(
         assert comparison.status == "completed", comparison.errors
         counts.append({name: exports(run) for name, run in comparison.runs.items()})
     assert counts == [
-        {"pytorch": 0, "ondevice": 2, "ortmodule": 1},
+        {"pytorch": 0, "ondevice": 1, "ortmodule": 1},
         {"pytorch": 0, "ondevice": 0, "ortmodule": 0},
     ]

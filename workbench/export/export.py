@@ -37,7 +37,7 @@ __all__ = ["EXPORTER", "EXPORTERS", "LAYER", "MAX_IR_VERSION", "OPSET", "export_
 OPSET = 20
 """The first opset with Gelu as one node; onnxruntime-training 1.19.2 takes up to 21."""
 
-_ONE_AT_A_TIME = threading.RLock()
+ONE_AT_A_TIME = threading.RLock()
 """Held during an export, which replaces functions of torch and restores them."""
 
 Exporter = Callable[["torch.nn.Module", Signature, int], "ir.Model"]
@@ -112,7 +112,7 @@ def export_onnx(
     named = tuple(dict(each) for each in axes)
     signature = Signature(inputs, tuple(input_names), tuple(output_names), named)
     with (
-        _ONE_AT_A_TIME,
+        ONE_AT_A_TIME,
         infrequent_garbage_collection(),
         export_modes(module, training=training) as updated,
         _quiet(),

@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench.export.export import EXPORTERS, export_onnx
 from workbench.export.state_file import StateFile
+from workbench.export.two_modes import export_for_inference, export_for_training
 from workbench.lora.graph import graph_linear_weights
 from workbench.lora.linear_weight import LinearWeight
 from workbench.lora.module import module_linear_weights
@@ -85,14 +86,15 @@ def forward_graphs(
 
     report("exporting the model for training")
     effects = refuse_effects(module, examples)
-    training_graph = export(True)
-    effects.refuse_lost(training_graph)
-    report("exporting the model for inference")
+    trained = export_for_training(lambda: export(True))
+    effects.refuse_lost(trained.graph)
     state = module.state_dict()
     named = list(module.named_parameters())
-    inference_graph = export(False)
+    inference_graph = export_for_inference(
+        trained, lambda: export(False), lambda: report("exporting the model for inference")
+    )
     return Forward(
-        training=training_graph,
+        training=trained.graph,
         inference=inference_graph,
         evaluation=inference_graph,
         parameters=tuple(name for name, _ in named),
