@@ -18,13 +18,23 @@ WORD = words(voice=0)[0]
 KEY = next(drawing for drawing in drawings(hand=0) if drawing.symbol == "key")
 
 # The microphone says one of the words; all but one recording of that word are there already.
-PADS_CELL = f"""
+PADS_CELL = """
 import workbench as wb
 from tests.personalisation.recorded import spoken_examples
 sketches = wb.SketchPad(["key", "cup"])
-sounds = wb.SoundPad(examples=spoken_examples(voice=0)[0], threads=1)
+app = wb.Workbench("speech-commands", engines=["ondevice"], saves_notebook=False)
+display(sketches, app)
+"""
+SPOKEN_CELL = f"""
+sounds = app.trainer.own_examples.pads["speech-commands"]
+sounds.load(spoken_examples(voice=0)[0].save("spoken.npz"))
 sounds.remove(next(each.id for each in sounds.examples.items if each.label == {WORD.word!r}))
-display(sketches, sounds)
+"""
+
+ALONE_CELL = """
+import workbench as wb
+sketches = wb.SketchPad(["key", "cup"])
+display(sketches, wb.SoundPad())
 """
 
 LISTEN_TO_SPEAKERS = """() => {
@@ -100,9 +110,15 @@ def page(media_browser: Browser, lab_url: str, permissions: tuple[str, ...]) -> 
 def test_a_picture_is_taken_and_a_word_recorded_played_trained_and_recognised(
     open_notebook: MakeNotebook,
 ) -> None:
-    notebook = open_notebook(PADS_CELL, CHECK_CELL)
+    """The pad of sounds in the app, beneath a pad of drawings."""
+    notebook = open_notebook(PADS_CELL, SPOKEN_CELL, CHECK_CELL)
     notebook.run(0)
     page = notebook.page
+    notebook.go_to("Train")
+    page.locator("summary", has_text="Your own examples").press("Enter")
+    pad = page.locator(".wb-own-examples .wb-pad")
+    expect(pad).to_be_visible(timeout=SLOW_MS)
+    notebook.run(1)
     page.get_by_role("button", name="Use the camera").first.click()
     # Until the camera shows something there is nothing to take.
     page.wait_for_function(
@@ -122,8 +138,8 @@ def test_a_picture_is_taken_and_a_word_recorded_played_trained_and_recognised(
     recorded = page.get_by_role("button", name=f"recording 5 of {WORD.word}")
     expect(recorded).to_be_visible()
     expect(record).to_be_enabled()
-    notebook.run(1)
-    expect(notebook.output(1)).to_have_text("True True")
+    notebook.run(2)
+    expect(notebook.output(2)).to_have_text("True True")
 
     page.evaluate(LISTEN_TO_SPEAKERS)
     recorded.click()
@@ -134,7 +150,7 @@ def test_a_picture_is_taken_and_a_word_recorded_played_trained_and_recognised(
     assert (sound["samples"], sound["rate"]) == (8000, 8000)
     assert 0.1 < sound["loudest"] <= 1
 
-    page.get_by_role("button", name="Train", exact=True).last.click()
+    pad.get_by_role("button", name="Fine-tune on examples").click()
     results = page.get_by_role("region", name="Evaluation on held-out recordings")
     expect(results).to_be_visible(timeout=SLOW_MS)
     expect(results.get_by_role("figure").first).to_contain_text("0 of 6 recognised")
@@ -149,7 +165,7 @@ def test_a_picture_is_taken_and_a_word_recorded_played_trained_and_recognised(
 def test_refused_camera_and_microphone_are_one_sentence_and_the_rest_works(
     open_notebook: MakeNotebook, permissions: tuple[str, ...]
 ) -> None:
-    notebook = open_notebook(PADS_CELL, "sketches.add([[(0, 0), (1, 1)]], 'key');")
+    notebook = open_notebook(ALONE_CELL, "sketches.add([[(0, 0), (1, 1)]], 'key');")
     notebook.run(0)
     page = notebook.page
     page.get_by_role("button", name="Use the camera").first.click()

@@ -82,7 +82,7 @@ def test_five_drawings_of_three_symbols_are_trained_tried_and_exported(
         pad.get_by_role("button", name=f"Add to {classes[drawing.symbol]}").click()
     for name in classes.values():
         expect(pad.get_by_role("button", name=f"drawing 5 of {name}")).to_be_visible()
-    pad.get_by_role("button", name="Train", exact=True).click()
+    pad.get_by_role("button", name="Fine-tune on examples").click()
     expect(pad.get_by_role("button", name="Stop")).to_be_enabled()
     # The kernel is free for other cells while it trains.
     notebook.run(1)
@@ -154,7 +154,7 @@ def test_drawing_classes_and_gallery_by_the_keyboard_alone(open_notebook: MakeNo
     page.get_by_label("New class").press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("There is a class 'ship' already")
     # What is too little to train with is said beside the button.
-    page.get_by_role("button", name="Train", exact=True).press("Enter")
+    page.get_by_role("button", name="Fine-tune on examples").press("Enter")
     expect(page.get_by_role("status").first).to_contain_text("needs examples of two labels")
 
 
@@ -170,7 +170,7 @@ def test_a_text_of_ones_own_is_typed_trained_continued_and_exported(
     section = page.locator(".wb-own-examples")
     section.get_by_label("Steps", exact=True).fill("60")
     pad = section.locator(".wb-pad")
-    train = pad.get_by_role("button", name="Train", exact=True)
+    train = pad.get_by_role("button", name="Fine-tune on text")
     text = pad.get_by_label("Your own text")
     text.press_sequentially("Too short.")
     expect(pad.get_by_text("10 of at most 100,000 characters")).to_be_visible()

@@ -47,6 +47,13 @@ def test_the_table_is_the_records_and_the_first_run_the_reference() -> None:
     assert list(table["steps"]) == [22, 22]
 
 
+def test_the_first_run_of_pytorch_is_the_reference() -> None:
+    runs = [recorded("a", 0.5), *(recorded(name, 0.25, engine="pytorch") for name in "bc")]
+    found = compare_runs(runs)
+    assert found.runs[found.reference].id == runs[1].id
+    np.testing.assert_allclose(found.table()["ratio"], [0.5, 1.0, 1.0], rtol=1e-12)
+
+
 def test_runs_of_the_same_title_are_distinguished_by_their_ids() -> None:
     runs = [recorded("same", 0.5), recorded("same", 0.25), recorded("other", 0.25)]
     first, second, other = runs

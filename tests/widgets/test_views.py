@@ -53,6 +53,17 @@ def test_an_engine_that_cannot_run_is_not_chosen_and_says_why() -> None:
     assert choice.rows[1]["reason"] == "Cannot run here: It is not installed."
 
 
+def test_clicks_choose_engines_in_the_order_of_the_rows() -> None:
+    choice = EngineChoice(["pytorch", "ondevice", "ortmodule"])
+    clicks = [("pytorch", False), ("ortmodule", False), ("pytorch", True), ("ondevise", True)]
+    seen = []
+    for name, chosen in clicks:
+        choice._handle_custom_msg({"kind": "choose", "name": name, "chosen": chosen}, [])
+        seen.append(choice.value)
+    both = ["pytorch", "ondevice"]
+    assert seen == [["ondevice", "ortmodule"], ["ondevice"], both, both]
+
+
 def test_only_engines_that_exist_can_be_offered() -> None:
     with pytest.raises(EngineError, match=r"no engine 'ondevise'\. Did you mean 'ondevice'"):
         EngineChoice(["ondevise"])

@@ -18,6 +18,7 @@ from workbench.compare.verdict import Verdict, unpaired_verdict
 from workbench.errors import ConfigError, value_text
 from workbench.machine.machine import machine_sentence
 from workbench.runs import Run, load_run, mean_samples_per_s
+from workbench.settings.engines import REFERENCE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,8 +50,10 @@ class RunComparison:
 
     @property
     def reference(self) -> str:
-        """The run that the others are compared with: the first."""
-        return next(iter(self.runs))
+        """The run that the others are compared with: the first of PyTorch, else the first."""
+        engines = {title: run.engine for title, run in self.runs.items()}
+        first = next(iter(engines))
+        return next((title for title, name in engines.items() if name == REFERENCE), first)
 
     @property
     def ended(self) -> bool:
@@ -121,7 +124,7 @@ class RunComparison:
 
 
 def compare_runs(runs: Sequence[Run | Comparison | str | Path]) -> RunComparison:
-    """Compare recorded runs of any time, with the first as reference.
+    """Compare recorded runs of any time, with the first of PyTorch, else the first, as reference.
 
     Args:
         runs: each a `Run`, an argument of `load_run`, or a `Comparison`, for all its runs.

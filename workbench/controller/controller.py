@@ -24,7 +24,7 @@ from workbench.controller.setup import Setup
 from workbench.controller.state import State, failure
 from workbench.controller.view import View, Views
 from workbench.data import Dataset
-from workbench.errors import ModelError
+from workbench.errors import ModelError, RunError
 from workbench.models import Model
 from workbench.runs import Run, load_run, resume
 from workbench.runs.record.activity import ENDED
@@ -58,6 +58,8 @@ class Controller:
             names: returns the objects of the notebook by name.
         """
         self.setup = Setup() if setup is None else setup
+        self.obstacle: Callable[[], str] = lambda: ""
+        """Returns why no job can start now; empty: one can. Called on a thread of its own."""
         self.state = CHOOSE
         self.typed = TypedSettings(self.setup)
         self.readiness = Readiness(self._show_readiness, self.typed)
@@ -131,13 +133,13 @@ class Controller:
         """
         setup = self.setup.copy()
         load = self._loading(setup)
-        self._start(lambda: start_training(setup, load))
+        self._start(lambda: start_training(setup, load), new=True)
 
     def compare(self) -> None:
         """Compare the chosen engines on the chosen model, in lockstep, as set up now."""
         setup = self.setup.copy()
         load = self._loading(setup)
-        self._start(lambda: start_comparison(setup, load))
+        self._start(lambda: start_comparison(setup, load), new=True)
 
     def accept(self, offer: Offer) -> None:
         """Follow a run that is in progress, or resume one that was interrupted."""
@@ -147,7 +149,7 @@ class Controller:
             self.views.offer_accepted(run)
             return Training.of(run)
 
-        self._start(make)
+        self._start(make, new=offer.action != "follow")
 
     def show(self, job: Run | Comparison) -> None:
         """Follow a run or a comparison that was started, or has ended, elsewhere."""
@@ -189,15 +191,18 @@ class Controller:
             # Jobs started meanwhile are followed already; other requests can wait.
             self.views.show_offers([] if self.state.active else found)
 
-    def _start(self, make: Callable[[], Job]) -> None:
+    def _start(self, make: Callable[[], Job], *, new: bool = False) -> None:
         self._idle.clear()
-        self._requests.ask(lambda: self._begin(make))
+        self._requests.ask(lambda: self._begin(make, new))
 
-    def _begin(self, make: Callable[[], Job]) -> None:
+    def _begin(self, make: Callable[[], Job], new: bool) -> None:
         """Create a job and follow it, unless there is one. Runs on the thread of the requests, as
         do `_poll`, `_finish` and the requests of `_steer`."""
         if self._follower is not None:
             return
+        obstacle = self.obstacle() if new else ""
+        if obstacle:
+            raise RunError(obstacle)
         self._show(PREPARING)
         job = make()
         self.views.job_started(job)

@@ -12,6 +12,7 @@ const traits = () => ({
   list_label: "Samples",
   placeholder: "a name",
   description: "",
+  problem: "",
   options,
   value: "",
   disabled: false,
@@ -42,6 +43,15 @@ describe("the choice field", () => {
     expect(list.hidden).toBe(true);
     expect(list.getAttribute("aria-label")).toBe("Samples");
     expect(input.placeholder).toBe("a name");
+  });
+
+  it("tells at the field why its value is refused", () => {
+    const alert = () => shown.el.querySelector<HTMLElement>('[role="alert"]') as HTMLElement;
+    expect([alert().hidden, input.getAttribute("aria-invalid")]).toEqual([true, "false"]);
+    shown.model.receive("problem", "No model 'my_net'.");
+    expect([alert().hidden, alert().textContent]).toEqual([false, "No model 'my_net'."]);
+    expect(input.getAttribute("aria-invalid")).toBe("true");
+    expect(input.getAttribute("aria-describedby")).toContain(alert().id);
   });
 
   it("offers everything at a click, whatever is in it, and one click chooses", () => {

@@ -58,15 +58,17 @@ describe("the table of a comparison", () => {
     ]);
   });
 
-  it("shows a dash where there is no figure, and no interval of too few rounds", () => {
+  it("shows a dash where there is no figure, and no interval of too few rounds, or of runs without any", () => {
     const none = { samples_per_s: null, ratio: null, ratio_low: null, ratio_high: null };
     const few = { ratio_low: null, ratio_high: null };
     const { texts } = render([
       { engine: "a", note: "", cells: cells({ ...none, status: "not started" }) },
       { engine: "b", note: "", cells: cells(few) },
+      { engine: "c", note: "", cells: cells({ ...few, rounds: 0 }) },
     ]);
     expect(texts()[0]?.slice(1, 3)).toEqual(["–", "–"]);
     expect(texts()[1]?.[2]).toBe("1.00×too few rounds");
+    expect(texts()[2]?.[2]).toBe("1.00×no interval");
   });
 
   it("marks an engine that PyTorch stood in for and says why, and says the verdict", () => {

@@ -125,9 +125,9 @@ describe("the sketch pad", () => {
   });
 
   it("trains, and offers Stop alone meanwhile", () => {
-    button("Train").click();
+    button("Fine-tune on examples").click();
     shown.model.receive("training", true);
-    expect([button("Train").disabled, button("Stop").disabled]).toEqual([true, false]);
+    expect([button("Fine-tune on examples").disabled, button("Stop").disabled]).toEqual([true, false]);
     shown.model.receive("progress", 0.42);
     expect(shown.el.querySelector("[role=progressbar]")?.getAttribute("aria-valuenow")).toBe("42");
     button("Stop").click();
@@ -234,7 +234,7 @@ describe("the text pad", () => {
     const { el, model } = show(textPad, text());
     (el.querySelector("textarea") as HTMLTextAreaElement).value = "Twice";
     (el.querySelector("input[maxlength='64']") as HTMLInputElement).value = "Tw";
-    const train = [...el.querySelectorAll("button")].find(({ textContent }) => textContent === "Train") as HTMLButtonElement;
+    const train = [...el.querySelectorAll("button")].find(({ textContent }) => textContent === "Fine-tune on text") as HTMLButtonElement;
     train.click();
     expect(model.sent).toEqual([{ kind: "train", text: "Twice", prompt: "Tw" }]);
   });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { RunRow } from "../src/run_browser/run_row";
 import runTable from "../src/run_browser/run_table";
 import { row } from "./run_rows";
@@ -286,5 +286,33 @@ describe("the table of runs", () => {
     const { el, grid } = render(Array.from({ length: 10_000 }, (_, index) => row(`run-${index}`)));
     expect(grid.getAttribute("aria-rowcount")).toBe("10001");
     expect(el.querySelectorAll(".wb-run-row").length).toBeLessThan(60);
+  });
+});
+
+describe("a hidden table of runs", () => {
+  it("lays out nothing until it is shown, and then all that has changed", () => {
+    let resized = () => {};
+    vi.stubGlobal(
+      "ResizeObserver",
+      class {
+        constructor(listener: () => void) {
+          resized = listener;
+        }
+        observe() {}
+        disconnect() {}
+      },
+    );
+    try {
+      const { el, model, names } = render([row("a", { name: "first" })]);
+      const width = vi.spyOn(el, "clientWidth", "get").mockReturnValue(0);
+      resized();
+      model.rows([row("b", { name: "second" })]);
+      expect(names()).toEqual(["first"]);
+      width.mockReturnValue(800);
+      resized();
+      expect(names().sort()).toEqual(["first", "second"]);
+    } finally {
+      vi.unstubAllGlobals();
+    }
   });
 });

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +19,7 @@ from workbench.controller.view import View
 from workbench.errors import ConfigError, DataError, RunError
 from workbench.settings.engines import offered_engines
 from workbench.widgets.pads import SketchPad, TextPad
-from workbench.widgets.train.own_examples import PADS, OwnExamples
+from workbench.widgets.train.own_examples import PADS, TRAINING, OwnExamples
 
 STROKE = [[(0.1, 0.1), (0.9, 0.9)]]
 
@@ -117,6 +117,19 @@ def test_nothing_is_prepared_or_trained_beside_a_run(
     assert prepared == []
     part.controller._show(State("idle", "done", "Trained digits-mlp on pytorch."))
     until(lambda: prepared == [(("image", "sketch-cnn"), {})])
+
+
+@pytest.mark.parametrize("start", [Controller.train, Controller.compare])
+def test_no_run_starts_beside_the_training_of_a_pad(
+    part: OwnExamples, start: Callable[[Controller], None]
+) -> None:
+    choose(part, "sketch-cnn")
+    part.section.opened = True
+    part.pads["sketch-cnn"].training = True
+    start(part.controller)
+    assert part.controller.wait(60)
+    assert part.controller.state == State("idle", "error", TRAINING)
+    assert wb.runs().empty
 
 
 @pytest.mark.parametrize("model", ["sketch-cnn", "speech-commands", "text-gpt"])

@@ -253,13 +253,13 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     def _on_recorded(self, change: Any) -> None:
         comparison_id = change.new.strip()
-        self.recorded.description = ""
+        self.recorded.problem = ""
         if not comparison_id:
             return
         try:
             self.comparison.show(load_comparison(comparison_id))
         except WorkbenchError as error:
-            self.recorded.description = str(error)
+            self.recorded.problem = str(error)
             return
         self._recorded_code = comparison_code(comparison_id)
         self._show_code()

@@ -105,7 +105,7 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
             {
                 "engine": engine,
                 "note": row["pytorch_fallbacks"],
-                "cells": {key: _cell(row[key]) for key in (*SHOWN, *INTERVAL)},
+                "cells": {key: _cell(row[key]) for key in (*SHOWN, *INTERVAL, "rounds")},
             }
             for engine, row in zip(frame.index, frame.to_dict("records"), strict=True)
         ]

@@ -28,6 +28,8 @@ class ChoiceField(anywidget.AnyWidget):
     placeholder = traitlets.Unicode().tag(sync=True)
     description = traitlets.Unicode().tag(sync=True)
     """A line under the field; may be empty."""
+    problem = traitlets.Unicode().tag(sync=True)
+    """Why its value is refused; empty where it is not."""
     options = traitlets.List(
         traitlets.Dict(
             per_key_traits={

@@ -17,8 +17,6 @@ class ModelCard(anywidget.AnyWidget):
 
     hint = traitlets.Unicode().tag(sync=True)
     """Text while there is no card."""
-    problem = traitlets.Unicode().tag(sync=True)
-    """Why the model cannot be loaded; empty where it can."""
     title = traitlets.Unicode().tag(sync=True)
     """Name of the model."""
     card = traitlets.Unicode().tag(sync=True)
@@ -27,12 +25,11 @@ class ModelCard(anywidget.AnyWidget):
     facts = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
     """Pairs of a label and a text."""
 
-    def clear(self, hint: str, problem: str = "") -> None:
+    def clear(self, hint: str) -> None:
         with self.hold_sync():
             self.title = self.card = self.verdict = ""
             self.facts = []
             self.hint = hint
-            self.problem = problem
 
     def show(self, model: Model) -> None:
         """Show what is known about `model` without building it."""
@@ -40,8 +37,7 @@ class ModelCard(anywidget.AnyWidget):
         if model.dataset:
             facts.append(["Dataset", model.dataset])
         with self.hold_sync():
-            self.problem = self.verdict = ""
-            self.hint = ""
+            self.verdict = self.hint = ""
             self.title = model.name
             self.card = model.card
             self.facts = facts

@@ -152,8 +152,9 @@ class ModelStepView(View):
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._step.model = model
+        self._step.field.problem = problem
         if model is None:
-            self._step.card.clear("" if problem else CARD_HINT, problem)
+            self._step.card.clear("" if problem else CARD_HINT)
         else:
             self._step.card.show(model)
 

@@ -173,7 +173,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
 
         data, metadata = self._repr_mimebundle_(**options) or ({}, {})
         display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
-        # While the user makes examples, so that they wait less after pressing Train.
+        # While the user makes examples, so that they wait less for the training.
         self._personaliser.prepare(self.kind, self.settings)
         empty = {"text/html": "", "text/plain": ""}
         display(empty, raw=True, display_id=self._display_id)  # type: ignore[no-untyped-call]
@@ -226,7 +226,8 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
     def _trained(self) -> Personalisation:
         if self._result is None:
             raise RunError(
-                "There is no trained model yet: press Train, or call train() and wait()."
+                "There is no trained model yet: press the button that fine-tunes, or call train() "
+                "and wait()."
             )
         return self._result
 

@@ -18,7 +18,7 @@ class SketchPad(GalleryPad):
     """A pad to draw symbols on, by hand or by photograph, and to train a model that knows them.
 
         pad = wb.SketchPad(["star", "house"])
-        pad  # draw and press Train; or:
+        pad  # draw and press Fine-tune on examples; or:
         pad.add([[(0.1, 0.1), (0.9, 0.9)]], "star")
         pad.train()
         pad.wait()
@@ -32,7 +32,7 @@ class SketchPad(GalleryPad):
     _css = bundle("sketch_pad.css")
 
     kind = "image"
-    hint = "Draw about five of each symbol, then press Train."
+    hint = "Draw about five of each symbol, then press Fine-tune on examples."
     export_name = "symbols.onnx"
     thumbnail_shape = (SIDE, SIDE)
 

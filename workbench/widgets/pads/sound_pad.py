@@ -19,7 +19,7 @@ class SoundPad(GalleryPad):
     """A pad to record short spoken words, and to train a model that knows them.
 
     pad = wb.SoundPad(["open", "close"])
-    pad  # record and press Train; or:
+    pad  # record and press Fine-tune on examples; or:
     pad.add(samples, "open", rate=16000)
     pad.train()
     pad.wait()
@@ -30,7 +30,7 @@ class SoundPad(GalleryPad):
     _css = bundle("sound_pad.css")
 
     kind = "audio"
-    hint = "Record about five of each word, then press Train."
+    hint = "Record about five of each word, then press Fine-tune on examples."
     export_name = "words.onnx"
     thumbnail_shape = (BANDS, FRAMES)
 

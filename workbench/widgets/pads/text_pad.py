@@ -14,7 +14,7 @@ from workbench.widgets.pads.command import PadCommand
 from workbench.widgets.pads.pad import Action, Pad
 
 MOST_CHARACTERS = 100_000
-HINT = "Paste a text of your own, of a few hundred characters or more, then press Train."
+HINT = "Paste a text of a few hundred characters or more, then press Fine-tune on text."
 
 
 class TextPad(Pad):

@@ -72,6 +72,7 @@ class EngineChoice(HasEngineStyles, anywidget.AnyWidget):
         """Engines that a user chose, including those that cannot train the current model."""
         self._applying = False
         self.observe(self._on_value, "value")
+        self.on_msg(self._on_message)
 
     def show(self, rows: EngineRows) -> None:
         """Show which engines can run here; others are deselected."""
@@ -106,6 +107,13 @@ class EngineChoice(HasEngineStyles, anywidget.AnyWidget):
             why = f"Cannot train {self._without_module}: an ONNX file has no nn.Module."
             return {**row, "ok": False, "reason": why, "remedy": ""}
         return row
+
+    def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
+        match content:
+            case {"kind": "choose", "name": str(name), "chosen": bool(chosen)}:
+                able = [row["name"] for row in self.rows if row["ok"]]
+                wanted = {*self.value, name} if chosen else {*self.value} - {name}
+                self.value = [each for each in able if each in wanted]
 
     def _on_value(self, change: Any) -> None:
         if self._applying:

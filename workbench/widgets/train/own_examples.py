@@ -22,6 +22,11 @@ from workbench.widgets.pads.sound_pad import SoundPad
 from workbench.widgets.pads.text_pad import TextPad
 from workbench.widgets.train.task_section import TaskSection
 
+TRAINING = (
+    "A model is being fine-tuned on your own examples, and this would disturb it. Wait until that "
+    "ends, or stop it in the section Your own examples of the step Train."
+)
+
 PADS: Mapping[Kind, type[SketchPad] | type[SoundPad] | type[TextPad]] = {
     pad.kind: pad for pad in (SketchPad, SoundPad, TextPad)
 }
@@ -49,6 +54,7 @@ class OwnExamples(ipywidgets.Box):  # type: ignore[misc]
         super().__init__(children=[self.section])
         self.add_class("wb-own-examples")
         controller.tasks.observe(self._show)
+        controller.obstacle = self._obstacle
         controller.views.add(_ModelView(self))
 
     def begin_with(self, run: Run) -> None:
@@ -74,6 +80,9 @@ class OwnExamples(ipywidgets.Box):  # type: ignore[misc]
             for name, pad in self.pads.items():
                 shown = base is not None and name == base.name
                 pad.layout.display = None if shown else "none"
+
+    def _obstacle(self) -> str:
+        return TRAINING if any(pad.training for pad in self.pads.values()) else ""
 
     def _settings(self, model: str) -> Mapping[str, Any]:
         if self.controller.state.active:

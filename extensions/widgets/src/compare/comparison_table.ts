@@ -71,7 +71,9 @@ function cellOf(row: Row, column: Column, reference: string): HTMLTableCellEleme
     const interval =
       typeof low === "number" && typeof high === "number"
         ? `${formatSignificant(low)} to ${formatSignificant(high)}`
-        : "too few rounds";
+        : row.cells["rounds"] === 0
+          ? "no interval"
+          : "too few rounds";
     cell.append(element("small", {}, row.engine === reference ? "reference" : interval));
   }
   // An attribute takes any text; a class takes no spaces, and a status is words such as "not started".

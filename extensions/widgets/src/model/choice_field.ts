@@ -20,6 +20,8 @@ interface Traits {
   placeholder: string;
   /** A line under the field; may be empty. */
   description: string;
+  /** Why the value is refused; empty where it is not. */
+  problem: string;
   options: Option[];
   value: string;
   disabled: boolean;
@@ -42,8 +44,9 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   const arrow = element("span", { class: "wb-choice-arrow", "aria-hidden": "true" });
   const label = element("label", { for: ids.input });
   const about = element("span", { id: freshId("about"), class: "wb-choice-about" });
-  input.setAttribute("aria-describedby", about.id);
-  el.append(label, element("div", { class: "wb-choice-box" }, input, arrow, list), about);
+  const problem = element("p", { id: freshId("problem"), class: "wb-problem", role: "alert", hidden: "" });
+  input.setAttribute("aria-describedby", `${problem.id} ${about.id}`);
+  el.append(label, element("div", { class: "wb-choice-box" }, input, arrow, list), problem, about);
 
   let active = -1;
   let filtered = "";
@@ -175,6 +178,10 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     input.placeholder = model.get("placeholder");
     input.disabled = model.get("disabled");
     about.textContent = model.get("description");
+    const refused = model.get("problem");
+    if (problem.textContent !== refused) problem.textContent = refused;
+    problem.hidden = refused === "";
+    input.setAttribute("aria-invalid", String(refused !== ""));
   };
   const showValue = () => {
     input.value = model.get("value");

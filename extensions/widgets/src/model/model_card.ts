@@ -8,8 +8,6 @@ import "./model_card.css";
 interface Traits {
   /** Text while there is no model. */
   hint: string;
-  /** Why the model cannot be loaded. */
-  problem: string;
   title: string;
   card: string;
   /** Whether ONNX Runtime can train it, in sentences. */
@@ -21,11 +19,6 @@ interface Traits {
 function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-model-card");
   const update = () => {
-    const problem = model.get("problem");
-    if (problem) {
-      el.replaceChildren(element("p", { class: "wb-problem", role: "alert" }, problem));
-      return;
-    }
     const title = model.get("title");
     const text = model.get("card") || model.get("hint");
     const paragraph = element("p", {}, unbroken(text));

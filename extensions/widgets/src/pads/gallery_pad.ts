@@ -29,7 +29,7 @@ export function showGalleryPad(model: GalleryModel, el: HTMLElement, spoken: HTM
   gallery.root.append(fileExchange(model, signal));
   el.append(
     element("div", { class: "wb-pad-top" }, parts.make, gallery.root),
-    trainSection(model),
+    trainSection(model, "Fine-tune on examples"),
     new Results(model, parts.noun).root,
     trySection(model, parts, signal),
     exportSection(model),

@@ -89,7 +89,7 @@ function render({ model, el, signal }: RenderProps<Traits & Record<string, unkno
       element("div", { class: "wb-row" }, prompt, again),
       problemArea(model, "try"),
     ),
-    trainSection(model, typed),
+    trainSection(model, "Fine-tune on text", typed),
     results,
     exportSection(model),
   );

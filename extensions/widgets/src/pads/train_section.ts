@@ -1,4 +1,4 @@
-// The Train button, and what is being done or went wrong.
+// The button that begins a training, and what is being done or went wrong.
 
 import { element } from "../element";
 import { ask, type Sender } from "./pad_model";
@@ -16,9 +16,9 @@ interface TrainedModel extends Sender {
   on(event: string, listener: () => void): void;
 }
 
-/** Train and Stop above a status region with a progress bar; `brings` goes with the command to train. */
-export function trainSection(model: TrainedModel, brings: () => Record<string, unknown> = () => ({})): HTMLElement {
-  const train = element("button", { type: "button", class: "wb-primary" }, "Train");
+/** The button `name` and Stop above a status region with a progress bar; `brings` goes with the command to train. */
+export function trainSection(model: TrainedModel, name: string, brings: () => Record<string, unknown> = () => ({})): HTMLElement {
+  const train = element("button", { type: "button", class: "wb-primary" }, name);
   const stop = element("button", { type: "button" }, "Stop");
   train.addEventListener("click", () => ask(model, { kind: "train", ...brings() }));
   stop.addEventListener("click", () => ask(model, { kind: "stop" }));

@@ -60,11 +60,15 @@ class RunTableView {
   private readonly list: HTMLElement;
   private readonly unseen = new Set<string>();
   private synced = false;
+  /** Whether the rows that came last are shown; not while the step is hidden, of which no row is laid out. */
+  private upToDate = false;
+  private visible: boolean;
 
   constructor(
     private readonly model: AnyModel<Traits>,
     private readonly el: HTMLElement,
   ) {
+    this.visible = el.getClientRects().length > 0;
     const act = (name: string, ids: string[], text = "") =>
       this.model.send({ kind: "act", name, runs: ids, text });
     this.grid = new RunGrid(this.selection, {
@@ -112,7 +116,12 @@ class RunTableView {
 
   start(signal: AbortSignal): void {
     const { model } = this;
-    const resized = new ResizeObserver(() => this.grid.resize(this.el.clientWidth));
+    const resized = new ResizeObserver(() => {
+      this.visible = this.el.clientWidth > 0;
+      if (!this.visible) return;
+      this.grid.resize(this.el.clientWidth);
+      if (this.synced && !this.upToDate) this.showReceived();
+    });
     resized.observe(this.el);
     signal.addEventListener("abort", () => resized.disconnect());
     this.grid.resize(this.el.clientWidth || 1000);
@@ -151,14 +160,15 @@ class RunTableView {
     if (this.synced) {
       for (const row of message.rows) if (!known.has(row.id)) this.unseen.add(row.id);
     }
-    const first = !this.synced;
     this.synced = true;
     this.selection.retain((id) => this.store.rows.has(id), before);
+    this.upToDate = false;
+    if (this.visible) this.showReceived();
+  }
+
+  private showReceived(): void {
     const { rows } = this.store;
-    const shown = first
-      ? sortedIds(rows.values(), this.model.get("query"), this.filters, this.order)
-      : keptOrder(before, rows, this.model.get("query"), this.filters, this.order);
-    this.show(shown, true);
+    this.show(keptOrder(this.grid.ids, rows, this.model.get("query"), this.filters, this.order), true);
   }
 
   private reorder(): void {
@@ -167,6 +177,7 @@ class RunTableView {
   }
 
   private show(shown: string[], keepPlace: boolean): void {
+    this.upToDate = true;
     this.grid.show(this.store.rows, shown, this.order, keepPlace);
     this.update();
   }

@@ -31,16 +31,8 @@ function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-engine-choice");
   el.append(title, group);
 
-  const choose = (name: string, chosen: boolean) => {
-    const others = model.get("value").filter((other) => other !== name);
-    const wanted = new Set(chosen ? [...others, name] : others);
-    // In the order of the rows, whatever the order of the clicks.
-    model.set(
-      "value",
-      model.get("rows").flatMap((row) => (wanted.has(row.name) ? [row.name] : [])),
-    );
-    model.save_changes();
-  };
+  // Clicks go as messages: a change of a trait waits for the one before, and Train would overtake it.
+  const choose = (name: string, chosen: boolean) => model.send({ kind: "choose", name, chosen });
 
   const rebuild = () => {
     title.textContent = model.get("label");
