@@ -23,7 +23,7 @@ from workbench.ort.graph.gradient import build_training_graph, parameters_as_inp
 from workbench.ort.ondevice.checkpoint import write_checkpoint
 from workbench.ort.ondevice.ondevice import TrainingSession
 from workbench.ort.ondevice.optimizers import make_optimizer_model
-from workbench.ort.ortmodule import build_graph
+from workbench.ort.ortmodule.capture import cached_exports
 from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph, export_forward
 from workbench.ort.ortmodule.capture.nested_values.structure import flatten
 from workbench.ort.ortmodule.capture.sizes import Axes
@@ -104,7 +104,7 @@ def rewritten(module: nn.Module, exported: ForwardGraph) -> list[str]:
 
 def ortmodule(module: nn.Module, steps: Sequence[Step], exported: ForwardGraph) -> Differences:
     """Differences of ORTModule, which is spared an export of its own."""
-    build_graph.export_forward = lambda *_: exported  # type: ignore[assignment]
+    cached_exports.export_forward = lambda *_: exported  # type: ignore[assignment]
     wrapped = ORTModule(module)
     worst = Worst()
     for step in steps:

@@ -34,7 +34,7 @@ from tests.parity import warm_up
 from workbench import ORTModule
 from workbench.machine.threads import RECORD
 from workbench.ort.native import native
-from workbench.ort.ortmodule import build_graph
+from workbench.ort.ortmodule.capture import cached_exports
 from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph
 from workbench.settings.ortmodule_options import ORTModuleOptions
 from workbench.trainable.make import leading_to_outputs
@@ -114,7 +114,7 @@ def ortmodule(
     *,
     pytorch_kernels: bool = False,
 ) -> Iterator[Work]:
-    build_graph.export_forward = lambda *_: exported  # type: ignore[assignment]
+    cached_exports.export_forward = lambda *_: exported  # type: ignore[assignment]
     torch.set_num_threads(threads)
     # More threads than there are cores show what loses updates; only a record may ask for them.
     wanted = {"threads": threads, "pytorch_kernels": pytorch_kernels}

@@ -27,7 +27,7 @@ from tests.forked import outcome
 from tests.ort.ortmodule.padding.padding_cases import PADDING, Encoder, MaskedWords
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
-from workbench.ort.ortmodule import build_graph
+from workbench.ort.ortmodule.capture import cached_exports
 from workbench.ort.ortmodule.capture.export import ForwardGraph
 
 Answer = dict[str, Any]
@@ -365,7 +365,7 @@ CASES: dict[str, Callable[[], Any]] = {
 
 def share_exports() -> None:
     """Export each kind of module once, for all cases and forks: no option has a part in that."""
-    export = build_graph.export_forward
+    export = cached_exports.export_forward
     exported: dict[type[nn.Module], ForwardGraph] = {}
 
     def shared(module: nn.Module, *args: Any) -> ForwardGraph:
@@ -375,7 +375,7 @@ def share_exports() -> None:
         exported[type(module)] = made
         return made._replace(model=copy.deepcopy(made.model))
 
-    build_graph.export_forward = shared
+    cached_exports.export_forward = shared
 
 
 def main() -> None:
