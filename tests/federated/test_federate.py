@@ -74,6 +74,25 @@ def test_clients_count_by_their_rows(digits: Dataset) -> None:
     assert largest_difference(run, together) < 1e-6
 
 
+@pytest.mark.sweep
+def test_rows_of_an_incomplete_batch_count(digits: Dataset) -> None:
+    """A client of 80 rows trains with 64 in a pass, and weighs as 80."""
+    data = part_of(digits, 112)
+    common: dict[str, Any] = {"batch_size": 32, "rounds": 1, **SGD}
+    # The one of 32 rows has a single batch, for which the seed of its order does not matter.
+    alone = [
+        federated(_rows(data, rows), clients=1, **common).weights()
+        for rows in (slice(0, 80), slice(80, 112))
+    ]
+    run = federated(data, clients=2, split=groups(["a"] * 80 + ["b"] * 32), **common)
+    assert run.federation is not None
+    assert run.federation.clients["rows"].tolist() == [80, 32]
+    assert run.federation.clients["samples"].tolist() == [64, 32]
+    for name, value in run.weights().items():
+        expected = (80 * alone[0][name] + 32 * alone[1][name]) / 112
+        assert np.abs(value - expected).max() < 1e-6, name
+
+
 def test_the_proximal_term_is_pytorchs(digits: Dataset) -> None:
     data = part_of(digits, 128)
     mu, rate = 2.0, 0.05
@@ -129,7 +148,7 @@ def test_running_statistics_are_averaged_by_rows() -> None:
 
 
 def _rows(data: Dataset, rows: slice) -> Dataset:
-    batch = data.train.batch(np.arange(96)[rows])
+    batch = data.train.batch(np.arange(len(data.train))[rows])
     return Dataset(data.name, Split(batch.inputs, batch.targets))
 
 

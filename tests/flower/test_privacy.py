@@ -38,6 +38,13 @@ def secure_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         return federated(secure_aggregation=True)
 
 
+@pytest.fixture(scope="module")
+def six_clients(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
+        return federated(clients=6, secure_aggregation=True).folder
+
+
 class Recorded(ProcessGrid):
     """Keeps all that clients send."""
 
@@ -45,17 +52,25 @@ class Recorded(ProcessGrid):
         record = folder.read_spec()["federation"]
         options = FederationOptions.model_validate({**record["options"], **changes})
         rows = [client["rows"] for client in record["clients"]]
-        super().__init__(pool, options, 0, rows, [True] * CLIENTS, {}, lambda: False)
+        super().__init__(pool, options, 0, rows, [True] * len(rows), {}, lambda: False)
+        self.folder = folder
         self.sent: list[bytes] = []
+        self.stage = 0
+        self.fails: dict[int, list[int]] = {}
+        """The clients that fail in a stage of secure aggregation, from 0."""
 
     def exchange(self, messages: Iterable[Message], timeout_s: float) -> list[Message]:
+        for client in self.fails.get(self.stage, ()):
+            # The bytes that it keeps between the stages are no longer Flower's.
+            (self.folder.client_path(client) / STATE).write_bytes(b"\xff")
+        self.stage += 1
         replies = super().exchange(messages, timeout_s)
         self.sent += [packed(each.content).tobytes() for each in replies if not each.has_error()]
         return replies
 
     def train(self, weights: dict[str, np.ndarray]) -> list[Message]:
         content = RecordDict({ARRAYS: array_record(weights), CONFIG: ConfigRecord()})
-        nodes = range(FIRST_CLIENT, FIRST_CLIENT + CLIENTS)
+        nodes = [FIRST_CLIENT + client for client in range(self.options.clients)]
         asked = [Message(content, dst_node_id=node, message_type="train") for node in nodes]
         return list(self.send_and_receive(asked, timeout=WAIT_S))
 
@@ -94,6 +109,43 @@ def test_the_server_sees_the_sum_alone_and_a_client_may_fail(secure_run: Run) ->
     others = [n for n in range(CLIENTS) if n != 2]
     expected = weighted([alone[n] for n in others], [counts[n] for n in others])
     assert largest_difference(mean_of(with_failure), expected) < 1e-4
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("fails", "in_the_mean"),
+    [
+        pytest.param({0: [2]}, [0, 1, 3, 4, 5], marks=pytest.mark.sweep),
+        pytest.param({1: [2]}, [0, 1, 3, 4, 5], marks=pytest.mark.sweep),
+        ({0: [0], 2: [5]}, [1, 2, 3, 4]),
+        pytest.param({1: [0], 2: [5]}, [1, 2, 3, 4], marks=pytest.mark.sweep),
+        pytest.param({2: [0, 5]}, [1, 2, 3, 4], marks=pytest.mark.sweep),
+        ({1: [3], 3: [4]}, [0, 1, 2, 4, 5]),
+        pytest.param({0: [1], 1: [2], 2: [3]}, [], marks=pytest.mark.sweep),
+    ],
+)
+def test_a_client_may_be_lost_at_any_stage(
+    six_clients: RunFolder, fails: dict[int, list[int]], in_the_mean: list[int]
+) -> None:
+    """The mean is that of the others, and of those whose weights were in the sum already."""
+    start = wb.load_model("digits-mlp").weights()
+    pool = ClientPool(six_clients, 2)
+    try:
+        alone = Recorded(pool, six_clients, secure_aggregation=False).train(start)
+        grid = Recorded(pool, six_clients)
+        grid.fails = fails
+        replies = grid.train(start)
+    finally:
+        pool.close()
+    for path in six_clients.path.glob(f"clients/*/{STATE}"):
+        path.unlink()
+    found = [n for n, reply in enumerate(replies) if not reply.has_error()]
+    assert found == in_the_mean
+    assert [n for n in range(6) if not grid.record.reason(n)] == in_the_mean
+    if found:
+        weights = [arrays_of(alone[n].content, ARRAYS) for n in found]
+        rows = [alone[n].content.metric_records["metrics"]["num-examples"] for n in found]
+        assert largest_difference(mean_of(replies), weighted(weights, rows)) < 1e-4
 
 
 def test_local_noise_is_added_to_a_clipped_update_before_it_leaves() -> None:

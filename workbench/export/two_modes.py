@@ -2,7 +2,7 @@
 
 torch.export captures the module in both modes. If the two programs are the same, except that
 dropout is active in training, the graph for training without its Dropouts is the graph for
-evaluation, and the rest of the second export, two thirds of its time, is left out. The programs
+evaluation, and the rest of the second export, most of its time, is left out. The programs
 differ where a module computes something else in evaluation mode or draws in another way; then it
 is exported in both modes.
 """

@@ -75,6 +75,10 @@ class RoundRecord:
         """Record that a client takes no part, with the reason as a sentence."""
         self._client(client).setdefault("left_out", reason)
 
+    def take_in(self, client: int) -> None:
+        """Record that a client takes part: it was lost when its weights were in the sum already."""
+        self._client(client).pop("left_out", None)
+
     def discard(self, client: int, reason: str) -> None:
         """Record that a client's answer is not used, though it fits."""
         self._clients[client] = {"client": client, "left_out": reason}

@@ -14,10 +14,12 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message, RecordDict
 from flwr.common import FitIns, FitRes, ndarrays_to_parameters, parameters_to_ndarrays
-from flwr.server import LegacyContext
+from flwr.server import Grid, LegacyContext
 from flwr.server.workflow import SecAggPlusWorkflow
 from flwr.server.workflow.constant import MAIN_CONFIGS_RECORD, MAIN_PARAMS_RECORD
 from flwr.server.workflow.constant import Key as WorkflowKey
+from flwr.server.workflow.secure_aggregation.secaggplus_workflow import WorkflowState
+from typing_extensions import override
 
 from workbench.errors import shortened_problem
 from workbench.flower.client.client_messages import ARRAYS, CONFIG, array_record, arrays_of
@@ -73,7 +75,7 @@ def secure_mean(
         }
     )
     context = LegacyContext(Context(1, 1, {}, state, {}), strategy=cast(Any, mean))
-    workflow = SecAggPlusWorkflow(
+    workflow = _Workflow(
         num_shares=1.0,
         reconstruction_threshold=THRESHOLD,
         max_weight=most_rows,
@@ -89,6 +91,23 @@ def secure_mean(
         # Flower reads a client's reply as if it had to be one of its own.
         return SecureMean(None, {}, shortened_problem(f"{type(error).__name__}: {error}"))
     return SecureMean(mean.found, mean.facts, "")
+
+
+class _Workflow(SecAggPlusWorkflow):
+    """Flower's, in which a client may be lost at any stage.
+
+    Flower 1.41 asks for key shares of clients that were lost before they had shared their keys.
+    No other has them, so each fails, and the sum is lost.
+    """
+
+    @override
+    def share_keys_stage(self, grid: Grid, context: LegacyContext, state: WorkflowState) -> bool:
+        enough: bool = super().share_keys_stage(grid, context, state)
+        # Masks are between these alone: the others are in no sum, and nothing is to be removed.
+        state.sampled_node_ids = set(state.active_node_ids)
+        for neighbours in state.nid_to_neighbours.values():
+            neighbours.intersection_update(state.sampled_node_ids)
+        return enough
 
 
 class _MeanStrategy:

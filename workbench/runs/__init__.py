@@ -61,6 +61,8 @@ def train(
 ) -> Run:
     """Start training in a worker process; returns immediately.
 
+    The rows are shuffled in each epoch, and an incomplete last batch is left out.
+
     Args:
         model: a `Model`, or an argument of `load_model`.
         data: a `Dataset`, or an argument of `load_dataset`; None: the dataset of the sample.

@@ -168,7 +168,7 @@ def test_compare_fills_the_table(make_page: MakePage) -> None:
     assert page.trainer.charts.points("fake").shape[1] == 60
 
 
-def test_results_of_another_model_are_put_away(make_page: MakePage) -> None:
+def test_results_of_another_model_are_named_and_not_shown(make_page: MakePage) -> None:
     page = make_page()
     until(lambda: page.trainer.charts.hint == "Press Train or Compare.")
     page.set(steps=2, comparison_steps=20)
@@ -178,8 +178,8 @@ def test_results_of_another_model_are_put_away(make_page: MakePage) -> None:
     until(lambda: page.models.layers.layers)
     assert page.trainer.charts.points("fake").shape[1] == 2
     page.models.choose("digits-cnn")
-    put_away = "The results of digits-mlp are in the step Runs."
-    until(lambda: page.trainer.charts.hint.startswith(put_away))
+    elsewhere = "The results of digits-mlp are in the step Runs."
+    until(lambda: page.trainer.charts.hint.startswith(elsewhere))
     assert page.trainer.charts.curves == []
     assert not page.trainer.statistics.engines
     page.compare()

@@ -173,6 +173,7 @@ class ClientGrid(Grid):
         for client, message in sent.items():
             facts = mean.facts.get(message.metadata.dst_node_id)
             if mean.arrays is not None and facts is not None:
+                self.record.take_in(client)
                 replies.append(Reply(client, facts, mean.arrays, ""))
             else:
                 reason = self.record.reason(client) or problem

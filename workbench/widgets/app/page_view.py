@@ -15,7 +15,7 @@ from workbench.runs import Run
 from workbench.widgets.app.app_bar import AppBar
 from workbench.widgets.app.form_filler import FormFiller
 from workbench.widgets.app.static_figure import StaticFigure
-from workbench.widgets.charts import put_away
+from workbench.widgets.charts import results_in_runs
 from workbench.widgets.compare import ComparisonView
 from workbench.widgets.model.choice_field import ChoiceField
 
@@ -59,7 +59,7 @@ class PageView(View):
         shown = model_of(self._compared)
         if model is not None and self._compared is not None and shown != model.name:
             if self._comparison.comparison is self._compared.comparison:
-                self._comparison.clear(put_away(shown))
+                self._comparison.clear(results_in_runs(shown))
             self._compared = None
         self._show_code()
 

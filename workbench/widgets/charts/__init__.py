@@ -8,7 +8,7 @@ from workbench.widgets.charts.charts import (
     READY_HINT,
     WAITING_HINT,
     Charts,
-    put_away,
+    results_in_runs,
 )
 
-__all__ = ["EMPTY_HINT", "NOTHING_HINT", "READY_HINT", "WAITING_HINT", "Charts", "put_away"]
+__all__ = ["EMPTY_HINT", "NOTHING_HINT", "READY_HINT", "WAITING_HINT", "Charts", "results_in_runs"]

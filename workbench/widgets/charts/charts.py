@@ -42,7 +42,7 @@ WAITING_HINT = "The lines begin with the first step."
 NOTHING_HINT = "No step was taken."
 
 
-def put_away(model: str) -> str:
+def results_in_runs(model: str) -> str:
     """Message in place of the results of another model."""
     return f"The results of {model} are in the step Runs. Press Train or Compare for new ones."
 

@@ -11,6 +11,7 @@ import traitlets
 from workbench.controller.forms.setting_fields import FieldGroup, field_groups
 from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.widgets.bundle import bundle
+from workbench.widgets.train.form_field import form_field
 
 
 class SettingsForm(anywidget.AnyWidget):
@@ -27,18 +28,7 @@ class SettingsForm(anywidget.AnyWidget):
             per_key_traits={
                 "title": traitlets.Unicode(),
                 "folded": traitlets.Bool(),
-                "fields": traitlets.List(
-                    traitlets.Dict(
-                        per_key_traits={
-                            "name": traitlets.Unicode(),
-                            "label": traitlets.Unicode(),
-                            "description": traitlets.Unicode(),
-                            "kind": traitlets.Unicode(),
-                            "default": traitlets.Unicode(),
-                            "choices": traitlets.List(traitlets.Unicode()),
-                        }
-                    )
-                ),
+                "fields": traitlets.List(form_field()),
             }
         )
     ).tag(sync=True)

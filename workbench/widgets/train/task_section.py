@@ -12,6 +12,7 @@ from workbench.controller.tasks import TASKS
 from workbench.controller.tasks.task import TaskState
 from workbench.controller.view import View
 from workbench.widgets.bundle import bundle
+from workbench.widgets.train.form_field import form_field
 
 
 class TaskSection(anywidget.AnyWidget):
@@ -24,18 +25,7 @@ class TaskSection(anywidget.AnyWidget):
     explanation = traitlets.Unicode().tag(sync=True)
     action = traitlets.Unicode().tag(sync=True)
     """Text of the button; empty: there is none."""
-    fields = traitlets.List(
-        traitlets.Dict(
-            per_key_traits={
-                "name": traitlets.Unicode(),
-                "label": traitlets.Unicode(),
-                "description": traitlets.Unicode(),
-                "kind": traitlets.Unicode(),
-                "default": traitlets.Unicode(),
-                "choices": traitlets.List(traitlets.Unicode()),
-            }
-        )
-    ).tag(sync=True)
+    fields = traitlets.List(form_field()).tag(sync=True)
     """One dict a field, as in a `SettingsForm`."""
     texts = traitlets.Dict().tag(sync=True)
     """Typed texts, by name of the field."""

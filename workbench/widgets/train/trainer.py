@@ -13,7 +13,7 @@ from workbench.controller.recorded_runs.worst_rows import WorstRowsReader
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.runs.record.reader import NewPoints
-from workbench.widgets.charts import EMPTY_HINT, NOTHING_HINT, READY_HINT, Charts, put_away
+from workbench.widgets.charts import EMPTY_HINT, NOTHING_HINT, READY_HINT, Charts, results_in_runs
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.standalone_step import StandaloneStep
 from workbench.widgets.run_statistics import RunStatistics
@@ -139,7 +139,7 @@ class TrainView(View):
             if shown != model.name:
                 self._ended = self._job = None
                 self._clear([])
-                self._step.charts.hint = put_away(shown)
+                self._step.charts.hint = results_in_runs(shown)
 
     def show_engines(self, rows: EngineRows) -> None:
         self._step.engines.show(rows)

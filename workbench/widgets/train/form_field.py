@@ -1,0 +1,21 @@
+"""A field of a form, as its view reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import traitlets
+
+
+def form_field() -> Any:
+    """The trait of one field, a dict; each widget needs a trait of its own."""
+    return traitlets.Dict(
+        per_key_traits={
+            "name": traitlets.Unicode(),
+            "label": traitlets.Unicode(),
+            "description": traitlets.Unicode(),
+            "kind": traitlets.Unicode(),
+            "default": traitlets.Unicode(),
+            "choices": traitlets.List(traitlets.Unicode()),
+        }
+    )
