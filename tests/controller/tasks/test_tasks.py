@@ -38,6 +38,7 @@ from workbench.controller.tasks.task import (
     TaskResult,
     TaskState,
 )
+from workbench.controller.view import View
 from workbench.data import Dataset
 from workbench.doctor.diagnosis import Diagnosis, Finding
 from workbench.errors import EngineError
@@ -557,3 +558,17 @@ def test_the_largest_batch_is_predicted_with_the_kernels_of_the_page(page: Contr
         page.typed.set(**settings)
         code = LargestBatchTask().code(page.setup, values, [])
         assert code == [f"artifacts.largest_batch(memory_bytes=100000000{own})"]
+
+
+def test_only_results_of_a_model_are_outdated_by_another_one() -> None:
+    controller = Controller(View())
+    try:
+        outdated = {}
+        for name in ("doctor", "verify"):
+            controller.setup.model = "digits-mlp"
+            before = controller.tasks._now(name)
+            controller.setup.model = "digits-cnn"
+            outdated[name] = before != controller.tasks._now(name)
+        assert outdated == {"doctor": False, "verify": True}
+    finally:
+        controller.close()

@@ -211,7 +211,10 @@ class TaskRunner(View):
     def _now(self, name: str) -> Any:
         """Inputs that a result would be computed from now."""
         setup = self._setup
-        lines = self._tasks[name].code(setup, self._readable(name), ["model", "data"])
+        task = self._tasks[name]
+        lines = task.code(setup, self._readable(name), ["model", "data"])
+        if not task.needs_model:
+            return lines
         return (setup.model, setup.dataset, setup.target, setup.example_inputs, lines)
 
     def _run(self, task: Task, inputs: Inputs, cancellation: Cancellation, made_with: Any) -> None:
