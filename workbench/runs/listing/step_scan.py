@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ SAMPLE_BYTES = tuple(1024 * 2**power for power in range(9))
 """Sizes read one after another until a record begins: very fast steps make long ones."""
 TAIL_BYTES = (4 * 1024, 64 * 1024, 512 * 1024)
 """How much of the end is read, until a record is in it."""
+WHOLE_TAIL_BYTES = 8 * TAIL_BYTES[1]
+"""Up to this many new bytes, all that the samples leave is read."""
 EXACT_DIGITS = 16
 """Characters of a number that are parsed: more would take three times as long."""
 
@@ -123,11 +125,11 @@ class StepScan:
                     self._take_losses(int(found[1]), b",".join(losses[:SAMPLE_LOSSES]))
                     break
             self._offset = max(self._offset, min(at, limit) + len(sample))
-        self._take_tail(file, end)
+        self._take_tail(file, end, TAIL_BYTES[new_bytes <= WHOLE_TAIL_BYTES :])
 
-    def _take_tail(self, file: int, end: int) -> None:
+    def _take_tail(self, file: int, end: int, lengths: Sequence[int] = TAIL_BYTES) -> None:
         """Process the last events, with at least one record of steps if there is one."""
-        for length in TAIL_BYTES:
+        for length in lengths:
             at = max(self._offset, end - length)
             tail = os.pread(file, end - at, at)
             first_line = tail.find(b"\n") + 1 if at else 0
