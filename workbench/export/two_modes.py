@@ -102,14 +102,13 @@ def _captures_noted(note: Callable[[Program], None]) -> Iterator[None]:
         return
     from torch.onnx._internal.exporter._capture_strategies import TorchExportNonStrictStrategy
 
-    capture = TorchExportNonStrictStrategy._capture
-
     def noted(self: Any, model: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> Program:
         program: Program = capture(self, model, args, kwargs, dynamic_shapes)
         note(program)
         return program
 
-    with ONE_AT_A_TIME:
+    with ONE_AT_A_TIME:  # before reading what is replaced: another thread may have replaced it
+        capture = TorchExportNonStrictStrategy._capture
         TorchExportNonStrictStrategy._capture = noted  # type: ignore[method-assign]
         try:
             yield

@@ -228,7 +228,7 @@ class TaskRunner(View):
             with cancellation.applied():
                 result = task.run(inputs, report)
             with self._lock:
-                same_model = made_with[0] == self._setup.model
+                same_model = not task.needs_model or made_with[0] == self._setup.model
                 if same_model:
                     self._made_with[name] = made_with
                 self._change(name, result=result if same_model else None)
