@@ -62,9 +62,6 @@ class TrainingSession:
         # A pattern's block is allocated in addition to the arena's memory of the first step, which
         # is kept: the growth of two samples was 1.4 and 1.8 times as large.
         options.enable_mem_pattern = False
-        # A value that takes over the memory of one before keeps it from the last reader of that:
-        # the peak of transformers was up to 7 % higher.
-        options.enable_mem_reuse = False
         # Gradients of weights are computed as early as possible, in the order of the file, not
         # after those of all activations, which would be kept until then.
         options.execution_order = ort.ExecutionOrder.PRIORITY_BASED
