@@ -273,6 +273,7 @@ def test_settings_that_a_later_engine_refuses_are_reported_before_the_first_trai
 ) -> None:
     controller, view = make(model="")
     controller.choose_model(recorded.model())  # from ONNX alone, which pytorch cannot train
+    until(lambda: "needs a dataset" in controller.state.message)  # it is loaded
     controller.setup.dataset = "digits"
     controller.setup.engines = ["fake", "pytorch"]
     controller.train()
