@@ -37,7 +37,7 @@ INFERENCE := $(VENV)/inference/.installed
 FRONT_END := extensions/widgets/build.py
 FRONT_END_SOURCES := $(shell find extensions -type f -not -path '*/node_modules/*')
 
-.PHONY: help lab test test-all check front-end-check system-packages bench docs mutants clean
+.PHONY: help lab test test-all check front-end-check system-packages bench docs pictures mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
@@ -100,6 +100,9 @@ bench: $(BUNDLED) $(EXTENDED) ## measure performance ratios; needs an idle machi
 
 docs: $(INSTALLED) ## test every layer at every shape and write docs/what-trains.md
 	@$(BIN)/python -m tests.coverage
+
+pictures: $(BUNDLED) $(EXTENDED) ## take the README's pictures again; needs Chromium and an idle machine
+	@$(BIN)/python -m pytest -q -p no:cacheprovider tests/browser/readme_pictures.py
 
 mutants: $(BUNDLED) $(EXTENDED) ## mutation tests of the measuring and recording code; takes hours (MODULES=.. SAMPLE=.. SEED=..)
 	@$(BIN)/python -m tests.mutants $(MODULES) $(if $(SAMPLE),--sample $(SAMPLE)) \

@@ -1,6 +1,6 @@
 """Run the benchmarks: `python -m benchmarks [--quick] [NAME...]`.
 
-`python -m benchmarks models` has further arguments, see `benchmarks/models.py`.
+`python -m benchmarks models` has further arguments, see `benchmarks/models/models.py`.
 
 They need an otherwise idle machine. Results are printed as Markdown; a figure that misses its aim
 is marked, and is no failure: time is never tested.
@@ -14,35 +14,22 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 
-from benchmarks import (
-    aten_kernels,
-    autograd_function,
+from benchmarks.integrations import frameworks
+from benchmarks.kernels import aten_kernels, device_kernels, standard_gradients, tuning
+from benchmarks.memory import footprint, large_model, largest_batch
+from benchmarks.models import models
+from benchmarks.ortmodule import autograd_function, ortmodule_step, padding, rewritten_layers
+from benchmarks.page import (
     charts,
-    checkpoint,
-    device_kernels,
-    distributed,
-    federated,
     first_point,
-    footprint,
-    frameworks,
     graph_view,
-    import_time,
     interface_throughput,
-    large_model,
-    largest_batch,
-    loop_overhead,
-    models,
-    ortmodule_step,
-    padding,
     page_latency,
-    personalisation,
-    rewritten_layers,
     run_browser,
-    standard_gradients,
-    startup,
-    tuning,
 )
 from benchmarks.result import Result, as_markdown
+from benchmarks.runs import checkpoint, import_time, loop_overhead, personalisation, startup
+from benchmarks.scale_out import distributed, federated
 from workbench.machine.machine import describe_machine, machine_sentence
 
 BENCHMARKS: Mapping[str, Callable[[bool], list[Result]]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from workbench.load import load_dataset
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before notebooks, whose cells have no fixtures."""
+    # A job in the background ignores SIGINT, and so would the processes of tests that send it.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     server = ForkServer("tests.preloaded")
     config.add_cleanup(server.close)
     os.environ[ADDRESS] = server.address

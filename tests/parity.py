@@ -66,7 +66,7 @@ def session(
     eval_model = append_losses(graph, losses, targets=targets)
     del with_loss.graph.output[1:]
     leave_out_ignored_labels(with_loss)
-    made, report = make_trainable(with_loss, trainable)
+    made, report = make_trainable(with_loss, trainable, frozen)
     training_model = build_training_graph(
         made,
         trainable=[name for name in held if name in trainable],

@@ -9,6 +9,7 @@ from importlib import import_module
 
 from torch.onnx._internal.exporter._registration import ONNXRegistry
 
+from workbench.export.export import OPSET
 from workbench.export.translation_table import kept_translation_table
 
 for name in (
@@ -21,4 +22,4 @@ for name in (
 ):
     import_module(name)
 with kept_translation_table():
-    ONNXRegistry.from_torchlib()
+    ONNXRegistry.from_torchlib(opset_version=OPSET)

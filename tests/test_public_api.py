@@ -47,6 +47,7 @@ SETTLED = {
     "load_comparison",
     "load_dataset",
     "load_model",
+    "load_personalisation",
     "load_run",
     "personalise",
     "profile",

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from tests.test_layers import LAYERS
+from tests.layers.table import LAYERS
 from workbench.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from workbench.losses.loss import Loss
     from workbench.models import Model
     from workbench.ort.ortmodule import ORTModule
-    from workbench.personalisation import Examples, personalise
+    from workbench.personalisation import Examples, load_personalisation, personalise
     from workbench.profiling import profile
     from workbench.runs import Run, load_run, resume, runs, train, undelete
     from workbench.settings.config import TrainingConfig
@@ -82,6 +82,7 @@ __all__ = [
     "load_comparison",
     "load_dataset",
     "load_model",
+    "load_personalisation",
     "load_run",
     "personalise",
     "profile",
@@ -126,6 +127,7 @@ _HOMES = {
     "load_dataset": "load",
     "load_model": "load",
     "load_run": "runs",
+    "load_personalisation": "personalisation",
     "personalise": "personalisation",
     "profile": "profiling",
     "resume": "runs",

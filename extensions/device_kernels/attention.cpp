@@ -175,6 +175,15 @@ INTO_THE_CALLER void add_mask(const Head& head, int64_t query, float* __restrict
     for (int64_t j = 0; j < head.keys; ++j) scores[j] += mask[0];
 }
 
+// Whether the mask, and not the scores, leaves a query without a key.
+INTO_THE_CALLER bool all_masked(const Head& head, int64_t query) {
+  if (head.mask == nullptr) return head.keys == 0;
+  const float* mask = head.mask + query * head.mask_row_step;
+  for (int64_t j = 0; j < head.keys; ++j)
+    if (!(mask[j * head.mask_column_step] < kMasked)) return false;
+  return true;
+}
+
 INTO_THE_CALLER float largest_of(const float* __restrict scores, int64_t count) {
   float largest = -std::numeric_limits<float>::infinity();
 #pragma omp simd reduction(max : largest)
@@ -212,7 +221,8 @@ FOR_EACH_PROCESSOR void forward(const Head& head, Read q, Read k, Read v, Writte
         row[j] = exponential_or_zero(row[j] - most);
         sum += row[j];
       }
-      const bool empty = head.keys == 0 || (head.empty_rows && most < kMasked);
+      const bool empty =
+          head.keys == 0 || (head.empty_rows && most < kMasked && all_masked(head, begin + i));
       largest[begin + i] = empty ? 0.0f : most;
       inverse[begin + i] = empty ? 0.0f : 1.0f / sum;
       if (!head.dropped.any()) continue;

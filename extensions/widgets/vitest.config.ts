@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  test: { environment: "happy-dom", include: ["tests/*.test.ts"], isolate: false },
+  test: { environment: "happy-dom", include: ["tests/**/*.test.ts"], isolate: false },
 });

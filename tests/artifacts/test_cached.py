@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import subprocess
@@ -13,12 +12,14 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.export_cache.changed_code import ChangingCode
 from tests.fork_server import forked
 from workbench.artifacts.cached import fill
 from workbench.artifacts.request import ArtifactsRequest
 from workbench.data import Dataset
 from workbench.errors import ModelError
 from workbench.losses.loss import as_losses
+from workbench.ort.ortmodule.capture.graph_record import GRAPH
 from workbench.run_folder.checkpoint import read_weights
 from workbench.run_folder.events import EventReader
 from workbench.runs import Run
@@ -31,8 +32,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / "exports"
 
 
-def entries(cache: Path) -> list[Path]:
-    return [path for path in cache.iterdir() if len(path.name) == 64]
+def entries(cache: Path, file: str = "manifest.json") -> list[Path]:
+    """Those of artifacts, or those that have another file."""
+    return [path for path in cache.iterdir() if len(path.name) == 64 and (path / file).exists()]
 
 
 def trained(model: wb.Model, data: Dataset) -> Run:
@@ -120,86 +122,32 @@ def test_a_hit_trains_as_the_export_did_and_runs_nothing_else(
     assert not {path.name for path in second.folder.artifacts_path.iterdir()} & {"module.pkl"}
     with (entry / "training_model.onnx").open("r+b") as file:
         file.write(b"\xff\xff")
+    # The artifacts are generated again, of the forward graph in the cache.
     third = trained(model, digits)
-    assert not from_cache(third)
+    assert from_cache(third)
+    assert "building the gradient graph" in phases(third)
     assert results(third)[0] == losses
-    assert "is corrupt, so the model is exported again" in third.folder.log_path.read_text()
+    corrupt = "is corrupt, so the model is exported again"
+    assert corrupt in third.folder.log_path.read_text()
+    for entry, file in zip(
+        (*entries(cache), *entries(cache, GRAPH)), ("eval_model.onnx", GRAPH), strict=True
+    ):
+        plant(entry, mark)
+        with (entry / file).open("r+b") as damaged:
+            damaged.write(b"\xff\xff")
+    fourth = trained(model, digits)
+    assert not from_cache(fourth)
+    assert results(fourth)[0] == losses
+    assert fourth.folder.log_path.read_text().count(corrupt) == 1
     assert not mark.exists()
-
-
-MODULE = """
-import json
-from pathlib import Path
-import torch
-from torch import nn
-from factor import factor
-
-class Scaled(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.flatten, self.linear = nn.Flatten(), nn.Linear(64, 10)
-
-    def forward(self, x):
-        more = json.loads(Path({settings!r}).read_text())["more"]
-        return self.linear(self.flatten(x)) * (factor + more)
-
-def build():
-    return Scaled(), torch.zeros(2, 1, 8, 8)
-"""
-
-SCRIPT = """
-import json, sys
-import torch
-sys.path.append(sys.argv[1])
-import workbench as wb
-from scaled import Scaled
-torch.manual_seed(0)
-run = wb.train(
-    wb.load_model(Scaled(), example_inputs=torch.zeros(2, 1, 8, 8)), "digits",
-    loss="cross_entropy", engine="ondevice", steps=3, evaluate=False,
-)
-run.wait()
-print(json.dumps([run.error, list(run.follow().poll().loss), run.statistics.graphs[0].cache_s]))
-"""
 
 
 def test_changed_user_code_is_exported_again(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The module that the class imports, and a file that its forward pass reads."""
-    # Files of one size and time would be one to Python's own cache of compiled modules.
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    code = tmp_path / "code"
-    code.mkdir()
-    settings = code / "settings.json"
-
-    def write(path: Path, text: str) -> None:
-        path.write_text(text)
-        os.utime(path, (1e9, 1e9))
-
-    def loss() -> tuple[float, bool]:
-        """The first loss, and whether the export came from the cache."""
-        done = subprocess.run(
-            forked("-c", SCRIPT, str(code)), capture_output=True, text=True, check=True
-        )
-        error, losses, cache_s = json.loads(done.stdout.splitlines()[-1])
-        assert error is None
-        return losses[0], cache_s is not None
-
-    write(settings, '{"more": 0}')
-    write(code / "factor.py", "factor = 1.0")
-    write(code / "scaled.py", MODULE.format(settings=str(settings)))
-    first, hit = loss()
-    assert not hit
-    assert loss() == (first, True)
-    write(code / "factor.py", "factor = 3.0")
-    tripled, hit = loss()
-    assert not hit
-    assert abs(tripled - first) > 1e-3
-    write(settings, '{"more": -2}')
-    back, hit = loss()
-    assert not hit
-    assert back == pytest.approx(first, rel=1e-6)
+    code = ChangingCode(tmp_path / "code", "ondevice", monkeypatch)
+    code.check_that_changes_are_exported_again()
     assert len(entries(cache)) == 1
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from typing import Any
@@ -42,7 +41,6 @@ def test_training_from_it_equals_training_from_the_full_one(probed: Any) -> None
     assert answers["nominal"] == answers["full"]
     assert len(set(answers["full"])) == len(answers["full"]), "it trains"
     np.testing.assert_array_equal(buffers["nominal"], buffers["full"])
-    assert answers["imported"] == []
 
 
 def test_it_has_no_values(cnn_artifacts: Artifacts) -> None:
@@ -80,21 +78,6 @@ def test_the_trainable_ones_can_be_put_back_alone(
     for name in cnn_artifacts.trainable:
         np.testing.assert_array_equal(found[name], weights[name])
     assert any(not np.array_equal(found[name], weights[name]) for name in cnn_artifacts.frozen)
-
-
-@pytest.mark.fault
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ("short", r"is float32 of shape \[6233\]; the parameters take float32 of shape \[6234\]"),
-        ("long", r"shape \[6235\]"),
-        ("double", r"is float64"),
-        ("matrix", r"shape \[1, 6234\]"),
-        ("trainable only", r"nominal checkpoint need a buffer with the frozen ones too"),
-    ],
-)
-def test_a_buffer_that_does_not_fit_is_refused(probed: Any, given: str, words: str) -> None:
-    assert re.search(words, probed[0][given])
 
 
 @pytest.mark.fault

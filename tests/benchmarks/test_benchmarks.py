@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.__main__ import BENCHMARKS
-from benchmarks.language_models import IGNORED, LANGUAGE_MODELS, MASKED, rows
-from benchmarks.model_products import Products
-from benchmarks.model_subjects import LANGUAGE, NAMES
-from benchmarks.model_tables import as_markdown as models_as_markdown
-from benchmarks.model_ways import Measured, Outcome
-from benchmarks.ortmodule_step import round_medians
+from benchmarks.models.language_models import IGNORED, LANGUAGE_MODELS, MASKED, rows
+from benchmarks.models.products import Products
+from benchmarks.models.subjects import LANGUAGE, NAMES
+from benchmarks.models.tables import as_markdown as models_as_markdown
+from benchmarks.models.ways import Measured, Outcome
+from benchmarks.ortmodule.ortmodule_step import round_medians
 from benchmarks.result import Result, as_markdown
+from benchmarks.scale_out.distributed import hideable
 from tests.fork_server import forked
 from workbench.compare.statistics import Ratio
 
@@ -55,6 +56,13 @@ def test_a_figure_says_its_spread_aim_and_whether_it_met_it() -> None:
     assert "| a | 1.010 | 1.000 | 1.020 | 95 % interval | ≤ 1.030 | yes |" in text
     assert "| b | 2.000 s | 1.500 s | 2.500 s | range | ≤ 1.000 s | no |" in text
     assert "- a: of 5 runs" in text
+
+
+def test_an_exchange_is_hidden_as_far_as_gradients_are_ready() -> None:
+    halves = {"backward_s": 1.0, "gradients": [(0.5, 4), (1.0, 4)]}
+    assert hideable(halves, exchange_s=1.0) == 0.5
+    assert hideable(halves, exchange_s=4.0) == 0.125
+    assert hideable({"backward_s": 1.0, "gradients": [(1.0, 4), (1.0, 4)]}, 1.0) == 0.0
 
 
 def test_medians_are_taken_round_by_round() -> None:

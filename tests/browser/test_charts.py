@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import MakeNotebook
 from tests.browser.notebook import Notebook
 
+TRIES = 20
+"""Looks at what a page and its kernel tell each other, on a slow machine; the first suffices."""
 STEPS = 6000
 """So many that the charts hold blocks of four steps, and ask for single ones when zoomed in."""
 
@@ -54,12 +57,18 @@ def plot_area(notebook: Notebook, name: str) -> dict[str, float]:
     return dict(box)
 
 
-def window_of(notebook: Notebook, cell: int) -> list[float]:
-    """The window as Python has it, once the page has been still for a moment."""
-    notebook.page.wait_for_timeout(600)
-    notebook.run(cell)
-    text = notebook.output(cell).last.inner_text()
-    return [float(each) for each in re.findall(r"[\d.]+", text)]
+def window_of(
+    notebook: Notebook, cell: int, holds: Callable[[list[float]], bool] = bool
+) -> list[float]:
+    """The window as Python has it, once it is as expected."""
+    for _ in range(TRIES):
+        notebook.page.wait_for_timeout(600)
+        notebook.run(cell)
+        text = notebook.output(cell).last.inner_text()
+        window = [float(each) for each in re.findall(r"[\d.]+", text)]
+        if holds(window):
+            break
+    return window
 
 
 def darkest(page: Page, chart: str) -> Any:
@@ -82,6 +91,15 @@ def darkest(page: Page, chart: str) -> Any:
     )
 
 
+def drawn_in(page: Page, chart: str, colours: set[str]) -> bool:
+    """Whether a chart comes to be drawn in one of these colours."""
+    for _ in range(TRIES):
+        if colours & set(darkest(page, chart)):
+            return True
+        page.wait_for_timeout(250)
+    return False
+
+
 def legend(page: Page, panel: str, name: str) -> Locator:
     return page.locator(f".wb-panel-{panel} .wb-legend").get_by_role("button", name=name)
 
@@ -96,13 +114,13 @@ def test_charts_are_zoomed_read_toggled_and_saved(  # noqa: PLR0915, one kernel 
         expect(notebook.chart(name)).to_be_visible()
 
     # Engines 300 times apart: the axis is logarithmic, and that is said.
-    throughput = page.locator(".wb-panel-throughput")
-    expect(throughput).to_contain_text("log axis: curves differ 300 times")
     scale = page.get_by_role("button", name="Logarithmic scale of Throughput")
+    expect(scale).to_have_text("log (auto)")
+    expect(scale).to_have_accessible_description(re.compile("curves differ 300 times"))
     expect(scale).to_have_attribute("aria-pressed", "true")
     scale.click()
     expect(scale).to_have_attribute("aria-pressed", "false")
-    expect(throughput).not_to_contain_text("log axis")
+    expect(scale).to_have_text("log")
 
     # A loss that was not finite is pointed at with its step.
     expect(page.locator(".wb-panel-loss")).to_contain_text("loss not finite at step 4,001")
@@ -110,9 +128,13 @@ def test_charts_are_zoomed_read_toggled_and_saved(  # noqa: PLR0915, one kernel 
     # One cursor for all charts, with the values at its step.
     area = plot_area(notebook, "Loss")
     page.mouse.move(area["x"] + area["width"] / 2, area["y"] + area["height"] / 2)
-    read = re.compile(r"at step (29[89]\d|30[01]\d): pytorch 64\.0, ondevice 19,200")
+    read = re.compile(r"at step (2,9[89]|3,0[01])\d: pytorch 64\.0, ondevice 19,200")
     expect(notebook.chart("Throughput")).to_have_accessible_name(read)
     expect(page.locator(".wb-values-table")).to_contain_text("at the cursor")
+    lines = page.locator(".wb-panel:visible .u-cursor-x")
+    places = {line.get_attribute("data-place") for line in lines.all()}
+    assert len(places) == 1, "every chart says the step at the cursor"
+    assert re.fullmatch(r"step (2,9[89]|3,0[01])\d", str(*places))
 
     # A drag zooms; then single steps come from the kernel.
     page.mouse.move(area["x"] + area["width"] * 0.50, area["y"] + 40)
@@ -127,22 +149,23 @@ def test_charts_are_zoomed_read_toggled_and_saved(  # noqa: PLR0915, one kernel 
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     spoken = page.locator(".wb-charts [aria-live=polite]")
-    first = re.search(r"at step (\d+)", spoken.inner_text())
+    first = re.search(r"at step ([\d,]+)", spoken.inner_text())
     page.keyboard.press("ArrowRight")
-    expect(spoken).to_have_text(re.compile(rf"at step {int(first[1]) + 1}:" if first else "never"))
+    assert first is not None
+    expect(spoken).to_have_text(re.compile(f"at step {int(first[1].replace(',', '')) + 1:,}:"))
 
     # The wheel zooms further where a chart has the focus; pages keys pan; 0 shows all again.
     area = plot_area(notebook, "Loss")
     page.mouse.move(area["x"] + area["width"] / 2, area["y"] + area["height"] / 2)
     page.mouse.wheel(0, -200)
-    closer = window_of(notebook, 1)
+    closer = window_of(notebook, 1, lambda now: now != [low, high])
     assert closer[1] - closer[0] < high - low
     notebook.chart("Loss").focus()
     page.keyboard.press("PageDown")
-    assert window_of(notebook, 1)[0] > closer[0]
+    assert window_of(notebook, 1, lambda now: now != closer)[0] > closer[0]
     notebook.chart("Loss").focus()
     page.keyboard.press("0")
-    assert window_of(notebook, 1) == []
+    assert window_of(notebook, 1, lambda now: not now) == []
 
     # A curve is hidden in every chart by its legend.
     legend(page, "memory", "ondevice").click()
@@ -166,12 +189,10 @@ def test_charts_are_zoomed_read_toggled_and_saved(  # noqa: PLR0915, one kernel 
     assert float(rows[1]["loss"]) == 1.5
 
     # Both themes: lines in the colours of that theme.
-    light = darkest(page, "memory")
+    assert drawn_in(page, "memory", {"194,65,12", "3,105,161"})
     notebook.use_theme("JupyterLab Dark")
-    dark = darkest(page, "memory")
+    assert drawn_in(page, "memory", {"251,146,60", "56,189,248"})
     notebook.use_theme("JupyterLab Light")
-    assert "194,65,12" in light or "3,105,161" in light
-    assert "251,146,60" in dark or "56,189,248" in dark
 
 
 def saved(page: Page, kind: str) -> Path:
@@ -194,10 +215,10 @@ def test_a_comparison_with_a_run_of_another_day_is_understood_from_the_screen(
     expect(verdict).to_contain_text("their settings differ (learning_rate")
     expect(page.locator(".wb-bar")).to_have_count(2)
     expect(notebook.chart("Loss")).to_have_accessible_name(
-        re.compile("at step 30: digits-mlp · fake · .*, digits-mlp · fake")
+        re.compile(r"at step 30: fake · \d.*, fake · \d")
     )
     expect(page.locator(".wb-run-names")).to_contain_text(
-        re.compile("digits-mlp · fake · .*; digits")
+        re.compile(r"^digits-mlp · fake · .*; (digits-mlp · )?fake")
     )
     differing = page.get_by_role("row").filter(
         has=page.get_by_role("rowheader", name="learning_rate")

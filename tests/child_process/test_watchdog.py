@@ -177,9 +177,9 @@ def test_a_stop_that_is_not_heeded_is_a_stop(folder: RunFolder) -> None:
 
 
 def test_a_stop_that_is_taken_back_ends_nothing(folder: RunFolder) -> None:
-    script = "import time; print('up', flush=True); time.sleep(3)"
+    script = "import time; print('up', flush=True); time.sleep(5)"
     request_state(folder.control_path, "stop")
-    process = start(script, folder=str(folder.path), grace_s=1)
+    process = start(script, folder=str(folder.path), grace_s=3)
     assert process.stdout is not None
     process.stdout.readline()
     request_state(folder.control_path, "run")

@@ -21,7 +21,6 @@ from workbench.data import Dataset
 from workbench.errors import ConfigError, RunError, RunFolderError
 from workbench.load import load_model
 from workbench.models import load_saved
-from workbench.widgets.compare.comparison_table import ComparisonTable
 
 STEPS = 45
 
@@ -163,7 +162,7 @@ def test_a_comparison_of_another_process_is_running(
     again = load_comparison(comparison.id)
     assert again.status == "running"
     comparison.stop()
-    comparison.wait(30)
+    comparison.wait(60)
     assert again.status == "stopped"
 
 
@@ -208,7 +207,7 @@ def test_a_comparison_can_be_paused_and_stopped(
     comparison.resume()
     assert comparison.status == "running"
     comparison.stop()
-    assert comparison.wait(30).status == "stopped"
+    assert comparison.wait(60).status == "stopped"
 
 
 def test_a_busy_machine_is_mentioned_beside_all_figures(
@@ -233,11 +232,6 @@ def test_a_busy_machine_is_mentioned_beside_all_figures(
         )
         assert list(each.table()["warning"]) == [each.warning]
         assert each.verdict().sentence in each.plot().get_suptitle()
-    table = ComparisonTable()
-    table.show(again)
-    assert table.verdict == comparison.verdict().sentence
-    table.clear()
-    assert table.verdict == ""
 
 
 def test_an_idle_machine_needs_no_warning(digits: Dataset, workbench_home: Path) -> None:
@@ -260,7 +254,7 @@ def test_the_wait_for_an_idle_machine_can_be_stopped(digits: Dataset) -> None:
     assert comparison.status == "starting"
     assert not comparison.runs
     comparison.stop()
-    assert comparison.wait(30).status == "stopped"
+    assert comparison.wait(60).status == "stopped"
     assert list(comparison.table()["status"]) == ["not started"]
 
 

@@ -35,11 +35,13 @@ def recorded(label: str, step_s: float, **settings: Any) -> Run:
 
 
 def test_the_table_is_the_records_and_the_first_run_the_reference() -> None:
-    slow, fast = recorded("slow", 0.5), recorded("fast", 0.25)
+    slow, fast = recorded("same", 0.5), recorded("same", 0.25)
+    slow.rename("slow")
+    fast.rename("fast")
     both = compare_runs([slow, fast.id])
     table = both.table()
-    assert list(table.index) == [slow.title, fast.title]
-    assert both.reference == slow.title
+    assert list(table.index) == ["slow", "fast"]
+    assert both.reference == "slow"
     np.testing.assert_allclose(table["samples_per_s"], [20.0, 40.0], rtol=1e-12)
     np.testing.assert_allclose(table["ratio"], [1.0, 2.0], rtol=1e-12)
     assert table["ratio_low"].isna().all()
@@ -48,7 +50,7 @@ def test_the_table_is_the_records_and_the_first_run_the_reference() -> None:
 
 
 def test_the_first_run_of_pytorch_is_the_reference() -> None:
-    runs = [recorded("a", 0.5), *(recorded(name, 0.25, engine="pytorch") for name in "bc")]
+    runs = [recorded("a", 0.5), *(recorded("a", 0.25, engine="pytorch") for _ in "bc")]
     found = compare_runs(runs)
     assert found.runs[found.reference].id == runs[1].id
     np.testing.assert_allclose(found.table()["ratio"], [0.5, 1.0, 1.0], rtol=1e-12)
@@ -63,7 +65,7 @@ def test_runs_of_the_same_title_are_distinguished_by_their_ids() -> None:
 
 
 def test_the_verdict_mentions_missing_lockstep_and_differences() -> None:
-    slow, fast = recorded("slow", 0.5), recorded("fast", 0.25, learning_rate=0.5)
+    slow, fast = recorded("same", 0.5), recorded("same", 0.25, learning_rate=0.5)
     slow.rename("slow")
     fast.rename("fast")
     verdict = compare_runs([slow, fast]).verdict()
@@ -73,9 +75,44 @@ def test_the_verdict_mentions_missing_lockstep_and_differences() -> None:
     assert verdict.level == "unpaired"
 
 
+def test_another_batch_size_is_named_beside_each_run() -> None:
+    slow, fast = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25, batch_size=5)
+    sentence = compare_runs([slow, fast]).verdict().sentence
+    assert sentence.startswith("fake (batch 5) is 2.0 times as fast as pytorch (batch 10);")
+
+
+def test_runs_of_different_models_have_no_ratio() -> None:
+    small, large = recorded("small", 0.25, engine="pytorch"), recorded("large", 0.5)
+    both = compare_runs([small, large])
+    assert both.verdict() == (
+        "Samples per second: model-small · pytorch 40.0, model-large · fake 20.0; different "
+        "models: their speeds do not compare.",
+        "no ratio",
+        "none",
+    )
+    table = both.table()
+    assert table["ratio"].isna().tolist() == [False, True]
+    assert table["samples_per_s"].tolist() == pytest.approx([40.0, 20.0])
+
+
+def test_a_run_on_other_data_is_left_out_of_the_ratios() -> None:
+    slow, fast, other = (recorded("same", step_s) for step_s in (0.5, 0.25, 0.1))
+    for run, name in ((slow, "slow"), (fast, "fast"), (other, "other")):
+        run.rename(name)
+    other.spec["dataset"] = "other rows"
+    sentence = compare_runs([slow, fast, other]).verdict().sentence
+    assert sentence.startswith("fast is 2.0 times as fast as slow;")
+    assert sentence.endswith(
+        "Samples per second: slow 20.0, other 100; different datasets: their speeds do not compare."
+    )
+    other.spec["model"] = "another"
+    sentence = compare_runs([slow, fast, other]).verdict().sentence
+    assert "; different models and datasets: their speeds" in sentence
+
+
 @pytest.mark.parametrize("launched", [None, 1e12, 1e17, 1e300])
 def test_a_day_that_no_calendar_has_is_left_out(launched: float | None) -> None:
-    known, other = recorded("known", 0.5), recorded("other", 0.5)
+    known, other = recorded("same", 0.5), recorded("same", 0.5)
     other.spec["launched"] = launched
     assert _day(known) in {"1970-01-01", "1969-12-31"}
     assert _day(other) == ""

@@ -204,8 +204,10 @@ def test_all_settings_of_a_run_are_flat() -> None:
 
 def test_recorded_runs_have_no_rounds() -> None:
     slow = write_run("a", [steps(1, [9.0, 2.0])], {"status": "completed"}, warmup_steps=1)
-    fast = write_run("b", [steps(1, [9.0, 1.0])], {"status": "completed"}, warmup_steps=1)
-    none = write_run("c", [], {"status": "stopped"}, warmup_steps=1)
+    fast = write_run("a", [steps(1, [9.0, 1.0])], {"status": "completed"}, warmup_steps=1)
+    none = write_run("a", [], {"status": "stopped"}, warmup_steps=1)
+    for run, name in ((slow, "slow"), (fast, "fast"), (none, "none")):
+        run.rename(name)
     both = compare_runs([slow, fast, none])
     table = both.table()
     assert list(table["samples_per_s"]) == pytest.approx([5.0, 10.0, NAN], nan_ok=True)
@@ -216,10 +218,13 @@ def test_recorded_runs_have_no_rounds() -> None:
     assert set(table["warning"]) == {NOT_LOCKSTEP}
     assert list(table["status"]) == ["completed", "completed", "stopped"]
     assert (table.index.name, both.ended) == ("run", True)
-    assert repr(both) == f"<RunComparison of {slow.title}, {fast.title}, {none.title}>"
-    one, two, _ = both.caption.split(" | ")
-    assert one.startswith(f"{slow.title}: model-a on rows, batch 10, 1 threads; a processor")
-    assert two.startswith(f"{fast.title}: model-b on rows")
+    assert repr(both) == "<RunComparison of slow, fast, none>"
+    assert both.caption.startswith("model-a on rows, batch 10, 1 threads; a processor")
+    other = write_run("b", [], {"status": "stopped"}, warmup_steps=1)
+    other.rename("other")
+    same, differs = compare_runs([slow, other, fast]).caption.split(" | ")
+    assert same.startswith("slow, fast: model-a on rows, batch 10, 1 threads; a processor")
+    assert differs.startswith("other: model-b on rows")
     reversed_table = compare_runs([none, slow]).table()
     assert reversed_table["ratio"].isna().all()
     assert not compare_runs([slow, write_run("d", [])]).ended

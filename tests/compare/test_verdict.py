@@ -7,7 +7,7 @@ import math
 import pytest
 
 from workbench.compare.statistics import Ratio
-from workbench.compare.verdict import unpaired_verdict, verdict_of
+from workbench.compare.verdict import short_verdict, unpaired_verdict, verdict_of
 from workbench.machine.load import Load
 
 QUIET = Load(wall_s=10.0, other_s=0.1, cores=2)
@@ -58,25 +58,24 @@ def test_a_busy_machine_is_mentioned_with_its_load() -> None:
         "; the machine was busy (other programs used 1.4 of 2 cores): do not trust these ratios."
     )
     assert (verdict.badge, verdict.level) == ("machine busy", "busy")
-    # What is cut off at its end still says what to think of it.
-    assert verdict.caveat_first == (
-        "Do not trust these ratios. ondevice is 1.8 times as fast as pytorch (1.6 to 2.0); "
-        "the machine was busy (other programs used 1.4 of 2 cores)."
-    )
+    # The same in the bar, which has room for a few words.
+    assert short_verdict(ratios, "pytorch", BUSY) == "Do not trust: ondevice 1.8× (1.6 to 2.0)"  # noqa: RUF001
     unknown = verdict_of(ratios, "pytorch", None, 2)
     assert "it is not known whether the machine was quiet" in unknown.sentence
     assert unknown.level == "unknown"
-    assert unknown.caveat_first.startswith("load not known. ondevice is 1.8 times")
-    quiet = verdict_of(ratios, "pytorch", QUIET, 2)
-    assert quiet.caveat_first == quiet.sentence
+    assert short_verdict(ratios, "pytorch", None) == "Load not known: ondevice 1.8× (1.6 to 2.0)"  # noqa: RUF001
+    assert short_verdict(ratios, "pytorch", QUIET) == "ondevice 1.8× (1.6 to 2.0)"  # noqa: RUF001
 
 
 def test_several_engines_are_one_sentence() -> None:
     ratios = {"ondevice": Ratio(2.0, 1.9, 2.1), "pytorch": ONE, "ortmodule": Ratio(1.0, 0.9, 1.1)}
-    assert verdict_of(ratios, "pytorch", QUIET, 3).sentence == (
+    verdict = verdict_of(ratios, "pytorch", QUIET, 3)
+    assert verdict.sentence == (
         "ondevice is 2.0 times as fast as pytorch (1.9 to 2.1), no difference seen between "
         "ortmodule and pytorch (0.900 to 1.10); the machine was quiet."
     )
+    assert short_verdict(ratios, "pytorch", QUIET) == "ondevice 2.0×, ortmodule: no difference"  # noqa: RUF001
+    assert short_verdict({"pytorch": ONE}, "pytorch", BUSY) == "no ratio"
 
 
 @pytest.mark.parametrize(("engines", "why"), [(1, "only one engine"), (2, "no round")])

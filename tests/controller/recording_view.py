@@ -1,10 +1,10 @@
-"""A view without widgets: it keeps what the controller told."""
+"""A view without widgets: it keeps what the controller shows, and how tests wait for it."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from tests.processes import PATIENCE_S, until
 from workbench.controller import State
 from workbench.controller.engine_rows import EngineRows
 from workbench.controller.jobs.job import Job
@@ -14,11 +14,11 @@ from workbench.controller.view import View
 from workbench.models import Model
 from workbench.runs.record.reader import NewPoints
 
-PATIENCE_S = 90
+__all__ = ["PATIENCE_S", "RecordingView", "until"]
 
 
 class RecordingView(View):
-    """Everything told so far, in order."""
+    """Everything shown so far, in order."""
 
     def __init__(self) -> None:
         self.states: list[State] = []
@@ -65,11 +65,3 @@ class RecordingView(View):
 
     def job_failed(self) -> None:
         self.failures += 1
-
-
-def until(holds: Callable[[], object]) -> None:
-    """Wait until `holds` returns something true."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline, "what was waited for did not happen"
-        time.sleep(0.02)

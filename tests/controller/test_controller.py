@@ -14,11 +14,13 @@ import pytest
 
 import workbench as wb
 from tests.controller.recording_view import PATIENCE_S, RecordingView, until
+from tests.processes import own_threads
 from tests.runs import recorded
+from tests.runs.written import write_run
 from workbench.controller import Controller, Setup
 from workbench.controller.jobs.job import ComparisonJob, Job, Training
 from workbench.controller.model.sources import Sources
-from workbench.controller.state import failure
+from workbench.controller.state import IN_PROGRESS, STOPPED_EARLY, State, failure
 from workbench.errors import ConfigError
 from workbench.models import Model
 
@@ -48,13 +50,13 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
 
 def test_a_chosen_model_brings_its_settings_card_and_layers(make: Make) -> None:
     controller, view = make()
-    until(lambda: view.layers)
+    ready = "digits-mlp is ready. Press Train or Compare."
+    until(lambda: view.layers and controller.state.message == ready)
     defaults = wb.load_model("digits-mlp").defaults
     assert controller.typed.defaults == defaults
     assert controller.setup.settings == {}
     assert [model.name for model in view.models if model] == ["digits-mlp"]
     assert sum(row.layer.parameters for row in view.layers or ()) == 17226
-    assert controller.state.message == "digits-mlp is ready. Press Train or Compare."
     controller.choose_model("")
     until(lambda: view.models[-1] is None)
     assert view.layers is None
@@ -183,23 +185,66 @@ def test_a_given_model_is_trained_although_another_is_chosen_next(make: Make) ->
     assert [job.runs["fake"].spec["model"] for job in view.ended] == ["of-my-own"]
 
 
-def test_a_model_is_chosen_at_once_while_another_is_loaded(
+def test_a_model_typed_later_is_shown_while_the_one_before_is_still_loading(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loading, may_load = held(monkeypatch, "digits-mlp")
     controller, view = make()
     assert loading.wait(PATIENCE_S)
-    chosen = threading.Thread(target=controller.choose_model, args=("digits-cnn",), daemon=True)
-    chosen.start()
-    chosen.join(PATIENCE_S)
-    assert not chosen.is_alive(), "it waits until the other is loaded"
+    controller.choose_dataset("digits")
+    until(lambda: view.data)
+    until(lambda: controller.state.message == "Loading digits-mlp …")
+    controller.choose_model("digits-cnn")
+    until(lambda: "digits-cnn is ready" in controller.state.message)
+    abandoned = [each for each in threading.enumerate() if each.name == "workbench-load-model"]
     may_load.set()
-    until(lambda: [model.name for model in view.models if model] == ["digits-cnn"])
-    assert controller.setup.model == "digits-cnn"
+    for thread in abandoned:
+        thread.join(PATIENCE_S)
+    assert controller._models._thread.wait(PATIENCE_S)
+    assert [model.name for model in view.models if model] == ["digits-cnn"]
+    assert "digits-cnn is ready" in controller.state.message
+    assert controller.typed.defaults == wb.load_model("digits-cnn").defaults
+
+
+def test_what_a_model_raises_that_nobody_wants_any_more_is_not_shown(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading, may_load = held(monkeypatch, "no-such-model")
+    before = set(threading.enumerate())
+    controller, view = make(model="no-such-model")
+    assert loading.wait(PATIENCE_S)
+    own = set(threading.enumerate()) - before
+    [abandoned] = [each for each in own if each.name == "workbench-load-model"]
+    controller.choose_model("digits-cnn")
+    until(lambda: "digits-cnn is ready" in controller.state.message)
+    may_load.set()
+    abandoned.join(PATIENCE_S)
+    assert controller._models._thread.wait(PATIENCE_S)
+    assert [model.name for model in view.models if model] == ["digits-cnn"]
+    assert not [state for state in view.states if state.level == "error"]
+
+
+def test_a_stop_while_the_model_is_loaded_does_not_wait_for_it(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading, may_load = held(monkeypatch, "digits-mlp")
+    controller, view = make()
+    assert loading.wait(PATIENCE_S)
+    controller.train()
+    until(lambda: controller.state.message.startswith("Preparing the model"))
+    controller.choose_dataset("digits")
+    until(lambda: view.data)
+    assert controller.state.message.startswith("Preparing the model"), "nothing else can be done"
+    controller.stop()
+    assert controller.wait(PATIENCE_S)
+    assert controller.state == STOPPED_EARLY
+    may_load.set()
+    assert not view.started
 
 
 def test_pause_resume_and_stop(make: Make) -> None:
     controller, view = make(step_ms=10)
+    controller.setup.settings["epochs"] = 1000
     controller.train()
     until(lambda: len(view.steps.get("fake", ())) > 3)
     controller.pause()
@@ -226,10 +271,18 @@ def test_a_comparison_is_a_job_with_its_figures(make: Make) -> None:
 
 def test_there_is_one_job_at_a_time(make: Make) -> None:
     controller, view = make(step_ms=10)
+    controller.setup.settings["epochs"] = 1000
     controller.train()
     controller.compare()
     until(lambda: len(view.steps.get("fake", ())) > 3)
     assert len(view.started) == 1
+    [job] = view.started
+    assert controller.resume_refusal(job.runs["fake"]) == "", "it may be paused"
+    other = write_run("other", [], {"status": "stopped"})
+    assert controller.resume_refusal(other) == IN_PROGRESS
+    controller.stop()
+    assert controller.wait(PATIENCE_S)
+    assert controller.resume_refusal(other) == ""
 
 
 def test_an_error_at_the_start_is_reported_and_leaves_no_job(make: Make) -> None:
@@ -247,6 +300,25 @@ def test_an_error_at_the_start_is_reported_and_leaves_no_job(make: Make) -> None
         assert sentence in controller.state.message
     assert view.failures == 3
     assert view.started == []
+
+
+def test_a_refusal_stays_until_something_else_is_wrong(make: Make) -> None:
+    controller, view = make()
+    until(lambda: "digits-mlp is ready" in controller.state.message)
+
+    def show(state: State) -> None:
+        if state.level == "error":  # a dataset is found to fit at that moment
+            controller.readiness.update()
+
+    view.show_state = show  # type: ignore[method-assign]
+    controller.setup.engines = []
+    controller.train()
+    assert controller.wait(PATIENCE_S)
+    assert "choose at least one engine" in controller.state.message
+    controller.typed.set_defaults({"batch_size": 8})  # of a model that is loaded later
+    assert "choose at least one engine" in controller.state.message
+    controller.typed.choose_engines(["fake"])
+    assert "digits-mlp is ready" in controller.state.message
 
 
 def test_the_message_follows_what_is_typed(make: Make) -> None:
@@ -305,13 +377,13 @@ def test_the_engines_are_listed_when_asked_for(make: Make) -> None:
 
 
 def test_close_ends_its_threads(make: Make) -> None:
-    before = set(threading.enumerate())
+    before = own_threads()
     controller, view = make()
     until(lambda: view.layers)
-    own = set(threading.enumerate()) - before
+    own = own_threads() - before
     assert {"workbench-page", "workbench-model"} <= {thread.name for thread in own}
     controller.close()
-    until(lambda: not own & set(threading.enumerate()))
+    until(lambda: not own & own_threads())
     assert controller.wait(PATIENCE_S), "nobody waits for a controller that is closed"
 
 

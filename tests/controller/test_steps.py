@@ -30,6 +30,26 @@ def test_a_step_is_done_as_soon_as_its_job_has_ended() -> None:
     assert (train.state, train.note) == ("failed", "failed"), "no check mark beside it"
 
 
+def test_compare_is_done_while_it_shows_recorded_runs() -> None:
+    shown: list[Any] = []
+    setup = Setup(engines=["fake"])
+    steps = StepsView(setup, TypedSettings(setup), shown.append)
+
+    def compare() -> tuple[str, str]:
+        [step] = [step for step in shown[-1] if step.name == "compare"]
+        return step.state, step.note
+
+    steps.show_recorded()
+    assert compare() == ("done", "recorded runs"), "which need no model"
+    steps.show_model(load_model("digits-mlp"))
+    steps.show_state(State("running", "busy", "Training digits-mlp on fake."))
+    assert compare() == ("done", "recorded runs")
+    steps.show_state(State("running", "busy", "Comparing.", compares=True))
+    assert compare() == ("busy", "in progress")
+    steps.show_state(State("idle", "error", "It could not be started."))
+    assert compare() == ("ready", "ready")
+
+
 def test_a_step_reports_problems_of_its_inputs() -> None:
     """A comparison takes steps of its own, and a training does not wait for an idle machine."""
     shown: list[Any] = []

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tests.coverage.blocks import First
 from tests.coverage.case import Case, integers, normal, of, through, together, whole
 
 TABLE, WIDTH, LENGTH = 95, 144, 512
@@ -54,17 +55,6 @@ class Bags(nn.Module):
 
     def forward(self, indices: Tensor) -> Tensor:
         return self.bags(indices)
-
-
-class First(nn.Module):
-    """The first result of a recurrent layer."""
-
-    def __init__(self, layer: nn.Module) -> None:
-        super().__init__()
-        self.layer = layer
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.layer(x)[0]
 
 
 class Attention(nn.Module):

@@ -184,6 +184,31 @@ def constants_as_nodes(model: onnx.ModelProto) -> None:
         graph.node.insert(0, helper.make_node("Constant", [], [value.name], value=value))
 
 
+class FakeQuantized(nn.Module):
+    """Activations and weights as quantization-aware training computes them, some out of range."""
+
+    scale: Tensor
+    zero: Tensor
+    scales: Tensor
+    zeros: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(6, 4), nn.Linear(4, 3)
+        self.register_buffer("scale", torch.tensor([0.07]))
+        self.register_buffer("zero", torch.tensor([3], dtype=torch.int32))
+        self.register_buffer("scales", torch.tensor([0.02, 0.05, 0.03]))
+        self.register_buffer("zeros", torch.tensor([0, 1, 2], dtype=torch.int32))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = torch.fake_quantize_per_tensor_affine(self.first(x), 0.05, 2, -20, 17)
+        x = torch.fake_quantize_per_tensor_affine(x, self.scale, self.zero, 0, 15)
+        weight = torch.fake_quantize_per_channel_affine(
+            self.last.weight, self.scales, self.zeros, 0, -12, 11
+        )
+        return functional.linear(x, weight, self.last.bias)
+
+
 def from_half(dtype: torch.dtype) -> nn.Module:
     """Weights that were kept in half the bytes; `load_model` trains them in float32."""
     module = nn.Sequential(nn.Linear(6, 8), nn.LayerNorm(8), nn.GELU(), nn.Linear(8, 3)).to(dtype)
@@ -209,6 +234,7 @@ CASES: tuple[Case, ...] = (
     whole("constants as nodes", (Constants, ROW, constants_as_nodes)),
     whole("weights of float16", (layer(from_half, torch.float16), ROW)),
     whole("weights of bfloat16", (layer(from_half, torch.bfloat16), ROW)),
+    whole("fake quantization", (FakeQuantized, ROW)),
     whole("frozen first layer", (frozen_first, ROW)),
     whole("frozen last layer", (frozen_last, ROW)),
 )

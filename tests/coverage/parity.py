@@ -104,7 +104,7 @@ def rewritten(module: nn.Module, exported: ForwardGraph) -> list[str]:
 
 def ortmodule(module: nn.Module, steps: Sequence[Step], exported: ForwardGraph) -> Differences:
     """Differences of ORTModule, which is spared an export of its own."""
-    cached_exports.export_forward = lambda *_: exported  # type: ignore[assignment]
+    cached_exports.export_forward = lambda *_, **__: exported  # type: ignore[assignment]
     wrapped = ORTModule(module)
     worst = Worst()
     for step in steps:

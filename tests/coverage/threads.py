@@ -114,7 +114,7 @@ def ortmodule(
     *,
     pytorch_kernels: bool = False,
 ) -> Iterator[Work]:
-    cached_exports.export_forward = lambda *_: exported  # type: ignore[assignment]
+    cached_exports.export_forward = lambda *_, **__: exported  # type: ignore[assignment]
     torch.set_num_threads(threads)
     # More threads than there are cores show what loses updates; only a record may ask for them.
     wanted = {"threads": threads, "pytorch_kernels": pytorch_kernels}

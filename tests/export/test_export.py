@@ -14,9 +14,11 @@ import torch
 from onnx import numpy_helper
 from torch import nn
 from torch.nn import functional
+from torch.utils._python_dispatch import _disable_current_modes
 
 from workbench.errors import ModelError, UntrainableError
-from workbench.export.export import MAX_IR_VERSION, export_onnx
+from workbench.export.export import EXPORTER, MAX_IR_VERSION, export_onnx
+from workbench.export.torch_exporter import NAME
 from workbench.onnx_io.inference_model import with_weights, write_inference_model
 from workbench.ort.native import native
 
@@ -216,6 +218,31 @@ def test_two_threads_export_one_after_the_other() -> None:
         thread.join()
     assert not met
     assert [len(graph.graph.initializer) for graph in graphs] == [2, 2]
+
+
+def test_a_tensor_can_be_printed_on_another_thread() -> None:
+    """Printing disables torch's modes for a moment, here from within an export until its end."""
+    entered, exported, printed = threading.Event(), threading.Event(), threading.Event()
+
+    def print_slowly() -> None:
+        with _disable_current_modes():
+            entered.set()
+            exported.wait(60)
+        printed.set()
+
+    class Printed(nn.Linear):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if not entered.is_set():
+                threading.Thread(target=print_slowly).start()
+                assert entered.wait(60)
+            return super().forward(x)
+
+    for _ in range(2):  # and the next export is one, too
+        graph = export(Printed(4, 2), (3, 4), training=True)
+        exported.set()
+        assert printed.wait(60)
+        assert [one.value for one in graph.metadata_props if one.key == EXPORTER] == [NAME]
+        assert len(graph.graph.initializer) == 2
 
 
 @pytest.mark.fault

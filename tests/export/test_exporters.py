@@ -12,7 +12,8 @@ from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 from torch import nn
 
-from workbench.errors import ModelError
+from workbench.errors import EngineError, ModelError
+from workbench.export import exported_graph
 from workbench.export.export import EXPORTER, EXPORTERS, export_onnx
 
 
@@ -49,6 +50,29 @@ def test_both_keep_parameters_layers_and_dropout(name: str) -> None:
     assert graph.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
     assert graph.graph.output[0].type.tensor_type.shape.dim[0].dim_param == "batch"
     assert all(layer.training for layer in module.modules())
+
+
+@pytest.mark.parametrize("name", EXPORTERS)
+def test_nodes_right_under_a_submodule_called_model_have_their_layer(name: str) -> None:
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = nn.Parameter(torch.ones(3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * self.scale
+
+    class Named(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = Scaled()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.tanh(self.model(x))
+
+    graph = export(Named(), 3, exporters=[name])
+    layers = {n.op_type: {p.key: p.value for p in n.metadata_props} for n in graph.graph.node}
+    assert layers == {"Mul": {"layer": "model"}, "Tanh": {}}
 
 
 @pytest.mark.parametrize("name", EXPORTERS)
@@ -168,3 +192,13 @@ def test_code_that_depends_on_the_batch_size_is_refused() -> None:
 
     with pytest.raises(ModelError, match=r"the batch, to 2\. .* an if on it"):
         export(Pairs(), 4)
+
+
+def test_a_finished_graph_has_the_outputs_of_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    def rename(model: Any, kept: set[str]) -> None:
+        model.graph.outputs[0].name = f"other{len(kept)}"
+
+    monkeypatch.setattr(exported_graph, "_fold_constants", rename)
+    problem = r"'exported graph finished' left an invalid graph: its outputs are \['other"
+    with pytest.raises(EngineError, match=problem):
+        export(net(), 1, 6)

@@ -320,8 +320,27 @@ def test_one_process_makes_an_entry_while_another_waits(place: Place) -> None:
             holder.stdin.write("\n")
             holder.stdin.flush()
 
-        with place.cache._replace(tell=let_go).locked(KEY):
+        with place.cache._replace(report=let_go).locked(KEY):
             assert place.said == ["waiting for another process that exports"]
+
+
+def test_a_process_that_is_killed_is_not_waited_for(place: Place) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, KEY],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "locked\n"
+        # What it was making is never stored.
+        with place.cache._replace(report=lambda _: holder.kill()).locked(KEY):
+            assert holder.wait() < 0
+
+
+def test_who_makes_one_kind_of_entry_can_wait_for_another(place: Place) -> None:
+    with place.cache.locked(KEY), place.cache.locked(KEY, "graph-"):
+        assert place.said == []
 
 
 def test_a_process_that_does_not_end_is_not_waited_for_for_ever(

@@ -7,13 +7,14 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.fork_server import forked
 from workbench.export_cache import key as key_module
-from workbench.export_cache.key import export_key
+from workbench.export_cache.key import export_key, process_key
 
 SETTINGS = {"loss": "mse", "weight_decay": 0.01}
 ENVIRONMENT = {"OMP_NUM_THREADS": "2", "PATH": "/bin"}
@@ -28,25 +29,33 @@ def model(tmp_path: Path) -> Path:
     return folder
 
 
+def key_of(
+    folder: Path,
+    settings: Mapping[str, object] = SETTINGS,
+    environment: Mapping[str, str] = ENVIRONMENT,
+) -> str:
+    return export_key(process_key(folder, environment), settings)
+
+
 def test_equal_models_in_different_folders_have_the_same_key(model: Path, tmp_path: Path) -> None:
-    key = export_key(model, SETTINGS, ENVIRONMENT)
+    key = key_of(model)
     assert len(key) == 64
     shutil.copytree(model, tmp_path / "copy")
-    assert export_key(tmp_path / "copy", SETTINGS, ENVIRONMENT) == key
+    assert key_of(tmp_path / "copy") == key
 
 
 def test_changed_files_and_settings_have_another(model: Path) -> None:
-    keys = {export_key(model, SETTINGS, ENVIRONMENT)}
-    keys.add(export_key(model, {**SETTINGS, "weight_decay": 0.02}, ENVIRONMENT))
-    keys.add(export_key(model, {**SETTINGS, "requires_grad": ["a"]}, ENVIRONMENT))
+    keys = {key_of(model)}
+    keys.add(key_of(model, settings={**SETTINGS, "weight_decay": 0.02}))
+    keys.add(key_of(model, settings={**SETTINGS, "requires_grad": ["a"]}))
     (model / "model.json").write_text('{"seed": 1}')
-    keys.add(export_key(model, SETTINGS, ENVIRONMENT))
+    keys.add(key_of(model))
     (model / "weights.safetensors").write_bytes(bytes(99) + b"\1")
-    keys.add(export_key(model, SETTINGS, ENVIRONMENT))
+    keys.add(key_of(model))
     (model / "more").write_bytes(b"")
-    keys.add(export_key(model, SETTINGS, ENVIRONMENT))
+    keys.add(key_of(model))
     (model / "more").rename(model / "other")
-    keys.add(export_key(model, SETTINGS, ENVIRONMENT))
+    keys.add(key_of(model))
     assert len(keys) == 7
 
 
@@ -57,16 +66,16 @@ def test_files_of_installed_packages_do_not_count(
     vendored = Path(sysconfig.get_path("purelib"), "setuptools", "_vendor")
     assert list(vendored.glob("*.dist-info"))
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path != str(vendored)])
-    before = export_key(model, SETTINGS, ENVIRONMENT)
+    before = key_of(model)
     monkeypatch.setattr(sys, "path", [*sys.path, str(vendored)])
-    assert export_key(model, SETTINGS, ENVIRONMENT) == before
+    assert key_of(model) == before
 
 
 def test_versions_and_the_workbench_itself_count(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def key() -> str:
-        return export_key(model, SETTINGS, ENVIRONMENT)
+        return key_of(model)
 
     before = key()
     site = tmp_path / "site"
@@ -91,18 +100,18 @@ def test_versions_and_the_workbench_itself_count(
 
 
 def test_relevant_environment_variables_count(model: Path) -> None:
-    before = export_key(model, SETTINGS, ENVIRONMENT)
+    before = key_of(model)
     for name in ("OMP_NUM_THREADS", "TORCH_LOGS", "SCALE", "WORKBENCH_CODE_PATH"):
-        assert export_key(model, SETTINGS, {**ENVIRONMENT, name: "1"}) != before
+        assert key_of(model, environment={**ENVIRONMENT, name: "1"}) != before
     for name in ("PWD", "SHLVL", "WORKBENCH_HOME", "PYTEST_CURRENT_TEST", "TERM"):
-        assert export_key(model, SETTINGS, {**ENVIRONMENT, name: "1"}) == before
+        assert key_of(model, environment={**ENVIRONMENT, name: "1"}) == before
 
 
 @pytest.mark.fault
 def test_a_link_among_the_files_is_refused(model: Path) -> None:
     (model / "linked").symlink_to(model / "model.json")
     with pytest.raises(OSError, match="linked"):
-        export_key(model, SETTINGS, ENVIRONMENT)
+        key_of(model)
 
 
 NOTEBOOK = """
@@ -111,7 +120,7 @@ from pathlib import Path
 import torch
 from torch import nn
 import workbench as wb
-from workbench.export_cache.key import export_key
+from workbench.export_cache.key import process_key
 
 scale = 2.0
 
@@ -131,7 +140,7 @@ def key(name, module):
     made = wb.load_model(nn.Sequential(linear, module), example_inputs=torch.ones(2, 3))
     folder = Path(sys.argv[1]) / name
     made.save(folder)
-    print(name, export_key(folder, {}, os.environ))
+    print(name, process_key(folder, os.environ))
 
 square = layer(2)
 key("first", square)

@@ -15,14 +15,11 @@ from workbench.errors import EngineError
 from workbench.extension_build import build_extensions as module
 from workbench.extension_build.build_extensions import build_extensions, find_compiler
 from workbench.extensions.native_extension import (
-    DEVICE_KERNELS,
     EXTENSIONS,
     RECORD,
     TORCH_INTEROP,
     cache,
-    key,
     native_extension,
-    sources,
 )
 
 needs_compiler = pytest.mark.skipif(
@@ -49,35 +46,6 @@ def small_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setitem(module._TRIALS, TORCH_INTEROP, trial)
     monkeypatch.setattr(module, "sources", lambda _: [source])
     return source
-
-
-def test_it_is_kept_in_the_users_cache_by_versions_and_sources(
-    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import workbench.extensions.native_extension as where
-
-    name = key()
-    assert "torch2.13" in name
-    assert "ort1.19.2" in name
-    assert "cp311" in name or "cp312" in name
-    assert native_extension().folder == empty_cache / name
-    assert "not built" in native_extension().problem
-    assert not empty_cache.exists(), "looking made a folder"
-    changed = tmp_path / "other.cpp"
-    changed.write_text("int other;\n")
-    monkeypatch.setattr(where, "sources", lambda _: [changed])
-    assert key() != name
-    monkeypatch.setattr(where, "_version", lambda _: "9.9")
-    assert "torch9.9" in key()
-    assert "torch" not in key(DEVICE_KERNELS)
-
-
-def test_its_sources_are_there() -> None:
-    assert [source.name for source in sources()] == [
-        "aten_executor.cpp",
-        "kernels.cpp",
-        "layers.cpp",
-    ]
 
 
 @pytest.mark.parametrize("name", EXTENSIONS)

@@ -10,6 +10,7 @@ import pytest
 from workbench.data import Dataset, Split
 from workbench.errors import DataError
 from workbench.federated import ClientSplit, dirichlet, feature_shift, groups, iid, quantity
+from workbench.load import load_dataset
 
 
 def counted(split: ClientSplit, data: Dataset, clients: int, seed: int = 0) -> np.ndarray:
@@ -79,6 +80,22 @@ def test_groups_are_clients(digits: Dataset) -> None:
     assert len(test) == 0
 
 
+def test_groups_determine_the_number_of_clients(digits: Dataset) -> None:
+    people = [f"person {row % 3}" for row in range(len(digits.train))]
+    assert groups(people).fixed_clients(digits) == 3
+    assert iid().fixed_clients(digits) is None
+
+
+def test_groups_of_the_dataset_are_clients() -> None:
+    people = np.array([f"person {row % 3}" for row in range(30)])
+    x = np.arange(30, dtype=np.float32).reshape(-1, 1)
+    data = load_dataset(x, np.arange(30) % 2, groups=people)
+    train, test = groups().assign(data, 3, np.random.default_rng(0))
+    assert data.test is not None
+    for split, who in ((data.train, train), (data.test, test)):
+        assert who.tolist() == [int(row) % 3 for row in split.inputs[0][:, 0]]
+
+
 def test_a_seed_gives_the_same_rows(digits: Dataset) -> None:
     one, other = (dirichlet(0.5).assign(digits, 4, np.random.default_rng(7)) for _ in range(2))
     assert np.array_equal(one.train, other.train)
@@ -88,6 +105,11 @@ def test_a_seed_gives_the_same_rows(digits: Dataset) -> None:
 
 def table(target: np.ndarray, rows: int = 6) -> Dataset:
     return Dataset("table", Split([np.zeros((rows, 2), np.float32)], target))
+
+
+def with_test_row(target: np.ndarray) -> Dataset:
+    test = Split([np.zeros((1, 2), np.float32)], target[:1])
+    return Dataset("table", table(target).train, test)
 
 
 @pytest.mark.fault
@@ -101,8 +123,17 @@ def table(target: np.ndarray, rows: int = 6) -> Dataset:
         (lambda: quantity(True), table(np.arange(6)), 2, "must be a positive number"),
         (lambda: dirichlet(1), table(np.zeros(6, np.float32)), 2, "not one class index per row"),
         (lambda: dirichlet(1e-6), table(np.zeros(6, np.int64)), 6, "left a client without rows"),
-        (lambda: groups("aabbc"), table(np.arange(6)), 3, "one group per row"),
+        (lambda: groups(list("aabbc")), table(np.arange(6)), 3, "one group per row"),
         (lambda: groups(list("aabbcc")), table(np.arange(6)), 2, "use clients=3"),
+        (groups, table(np.arange(6)), 2, "have no groups: load them with"),
+        (lambda: groups("user"), table(np.arange(6)), 2, r"groups='user'\), and give groups\(\)"),
+        (lambda: groups(test=list("ab")), table(np.arange(6)), 2, "test= needs train="),
+        (
+            lambda: groups(list("aabbcc"), ["d"]),
+            with_test_row(np.arange(6)),
+            3,
+            "'d' of the test split",
+        ),
     ],
 )
 def test_datasets_that_cannot_be_divided_are_refused(

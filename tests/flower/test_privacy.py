@@ -112,6 +112,24 @@ def test_the_server_sees_the_sum_alone_and_a_client_may_fail(secure_run: Run) ->
 
 
 @pytest.mark.fault
+def test_weights_out_of_the_range_of_the_sums_are_not_clipped(secure_run: Run) -> None:
+    """A mean of weights that were cut off would train another model, in silence."""
+    start = wb.load_model("digits-mlp").weights()
+    name = next(iter(start))
+    start[name].flat[0] = 8.5
+    pool = ClientPool(secure_run.folder, 2)
+    try:
+        grid = Recorded(pool, secure_run.folder)
+        replies = grid.train(start)
+    finally:
+        pool.close()
+    assert all(reply.has_error() for reply in replies)
+    assert grid.record.reason(0) == (
+        f"a value of {name!r} is beyond ±8, the range of secure aggregation."
+    )
+
+
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("fails", "in_the_mean"),
     [

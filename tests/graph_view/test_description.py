@@ -3,52 +3,20 @@
 
 from __future__ import annotations
 
-import json
-import zlib
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
+from tests.graph_view.small_graphs import WEIGHT, described, two_layers
 from workbench.errors import ModelError
 from workbench.graph_view import GraphFile, graphs_of_source
-from workbench.graph_view.description import GraphDescription
-from workbench.graph_view.formats.binary import to_bytes
-from workbench.graph_view.formats.layered_layout import Size, layered
-from workbench.graph_view.formats.model_explorer import write_model_explorer
-from workbench.graph_view.formats.svg import svg_text, write_svg
 from workbench.graph_view.grouping import MOST_CHILDREN, PART_SIZE, grouped
 from workbench.graph_view.initially_open import MOST_SHOWN, initially_open_groups
 from workbench.graph_view.scopes import BY_NAME, NO_SCOPES
 from workbench.graph_view.tensor_summary import BINS, summarize
-
-WEIGHT = np.arange(6, dtype=np.float32).reshape(2, 3) - 1
-
-
-def two_layers(*, names: tuple[str, str, str], layers: tuple[str, ...] = ()) -> onnx.ModelProto:
-    """x -> MatMul -> Relu -> Neg -> y; x has 2 columns, the weight is 2 by 3."""
-    nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["a"], names[0]),
-        helper.make_node("Relu", ["a"], ["b"], names[1]),
-        helper.make_node("Neg", ["b"], ["y"], names[2]),
-    ]
-    for node, layer in zip(nodes, layers, strict=False):
-        node.metadata_props.add(key="layer", value=layer)
-    graph = helper.make_graph(
-        nodes,
-        "two_layers",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 2])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 3])],
-        [numpy_helper.from_array(WEIGHT, "w")],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-
-
-def described(model: onnx.ModelProto, **options: object) -> GraphDescription:
-    return GraphFile("forward", "two layers", lambda: model, **options).description  # type: ignore[arg-type]
 
 
 def test_nodes_values_and_shapes_are_those_of_the_graph() -> None:
@@ -162,14 +130,6 @@ def test_complex_numbers_have_no_statistics() -> None:
         file.tensor_summary("c")
 
 
-@pytest.mark.fault
-def test_a_name_that_no_xml_may_hold_is_drawn(tmp_path: Path) -> None:
-    file = GraphFile("forward", "a\x01\ufffe\ud800<", lambda: two_layers(names=("m\x0b", "r", "n")))
-    path = write_svg(file.description, [], tmp_path / "graph.svg")
-    [title] = ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}title")
-    assert title.text == "a\ufffd\ufffd\ufffd<"
-
-
 def test_statistics_leave_out_values_that_are_not_finite() -> None:
     summary = summarize("t", np.array([np.nan, np.inf, -np.inf, 2, 2], np.float32))
     assert (summary.nan, summary.infinite, summary.elements) == (1, 2, 5)
@@ -177,63 +137,6 @@ def test_statistics_leave_out_values_that_are_not_finite() -> None:
     assert sum(summary.histogram) == 2
     assert summarize("t", np.array([np.nan], np.float32)).histogram == ()
     assert summarize("t", np.zeros((0, 3), np.float32)).minimum is None
-
-
-def test_the_wire_format_is_what_its_docstring_says() -> None:
-    shown = described(two_layers(names=("m", "r", "n"), layers=("a.b", "a.b", "c")))
-    data = zlib.decompress(to_bytes(shown))
-    size = int.from_bytes(data[:4], "little")
-    header = json.loads(data[4 : 4 + size])
-    place, arrays = -(-(4 + size) // 4) * 4, {}
-    for name, length in header["arrays"]:
-        arrays[name] = np.frombuffer(data, "<i4", length, place).tolist()
-        place += 4 * length
-    assert place == len(data)
-    assert header["names"] == ["m", "r", "n", "x", "y"]
-    assert [header["ops"][i] for i in arrays["node_op"]] == [n.op for n in shown.nodes]
-    starts = arrays["inputs_start"]
-    assert arrays["inputs"][starts[0] : starts[1]] == [0, 1]
-    assert arrays["group_parent"] == [-1, 0]
-
-
-def test_model_explorer_gets_nodes_namespaces_and_edges(tmp_path: Path) -> None:
-    """The fields of GraphNode, IncomingEdge and MetadataItem, and no others."""
-    model = two_layers(names=("m", "r", "n"), layers=("a.b", "a.b", "c"))
-    file = GraphFile("forward", "two layers", lambda: model)
-    path = write_model_explorer([file], "mine", tmp_path / "graph.json")
-    collection = json.loads(path.read_text(encoding="utf-8"))
-    assert set(collection) == {"label", "graphs"}
-    [graph] = collection["graphs"]
-    assert set(graph) == {"id", "nodes"}
-    fields = {"id", "label", "namespace", "subgraphIds", "attrs", "incomingEdges"}
-    for node in graph["nodes"]:
-        assert set(node) == fields | {"outputsMetadata", "inputsMetadata"}
-        assert all(set(entry) == {"key", "value"} for entry in node["attrs"])
-        for entry in (*node["outputsMetadata"], *node["inputsMetadata"]):
-            assert set(entry) == {"id", "attrs"}
-    known = {node["id"] for node in graph["nodes"]}
-    edges = [edge for node in graph["nodes"] for edge in node["incomingEdges"]]
-    assert {edge["sourceNodeId"] for edge in edges} <= known
-    assert graph["nodes"][1]["namespace"] == "a.b"
-    assert graph["nodes"][1]["incomingEdges"] == [
-        {"sourceNodeId": "0", "sourceNodeOutputId": "0", "targetNodeInputId": "0"}
-    ]
-
-
-def test_the_svg_has_the_open_groups() -> None:
-    shown = described(two_layers(names=("m", "r", "n"), layers=("a.b", "a.b", "c")))
-    closed, opened = svg_text(shown, []), svg_text(shown, ["a.b"])
-    assert "▸ a.b" in closed
-    assert "MatMul" not in closed
-    assert "MatMul" in opened
-    assert "Relu" in opened
-    assert opened.startswith("<svg ")
-
-
-def test_layers_stand_below_each_other() -> None:
-    made = layered([Size(10, 10)] * 3, [(0, 1), (1, 2), (0, 2)])
-    tops = [top for _, top in made.places]
-    assert tops == sorted(set(tops))
 
 
 @pytest.mark.fault

@@ -13,15 +13,20 @@ import transformers
 from torch import nn
 
 from tests.integrations.huggingface_models import (
+    ANSWERED,
     BATCH,
     LABELLED,
+    MASKED,
     SOME_UNLABELLED,
     STEPS,
     TEXT,
     TRANSLATED,
+    answers_questions,
     classifier,
     classifier_of_labels,
     language_model,
+    masked_language_model,
+    summarizer,
     trainer,
     translator,
     with_adapters,
@@ -205,6 +210,12 @@ def cases(folder: Path) -> dict[str, Callable[[], Any]]:
         "trainer-bfloat16": partial(by_trainer_in_bfloat16, folder),
         "trainer-adapters": partial(train, with_adapters),
         "trainer-deberta": partial(train, classifier_of_labels, SOME_UNLABELLED),
+        "trainer-roberta": partial(train, masked_language_model, MASKED),
+        "trainer-bart": partial(train, summarizer, TRANSLATED),
+        # Its last bias has a gradient of rounding alone, of which AdamW takes whole steps.
+        "trainer-distilbert": partial(
+            train, answers_questions, ANSWERED, optim="sgd", learning_rate=0.1
+        ),
         "trainer-plain": partial(by_plain_trainer, folder),
         "trainer-seq2seq": partial(by_seq2seq_trainer, folder),
         "trainer-resumed": partial(saved_and_resumed, folder),

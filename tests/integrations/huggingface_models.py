@@ -33,6 +33,22 @@ SOME_UNLABELLED = [
 TEXT = [{**row, "labels": row["input_ids"]} for row in LABELLED]
 """Rows of token ids, each of which is to be predicted from those before."""
 
+MASKED = [
+    {**row, "labels": np.where(np.arange(LENGTH) % 4 == 0, row["input_ids"], -100)}
+    for row in LABELLED
+]
+"""Rows of token ids, of which some are to be predicted."""
+ANSWERED = [
+    {
+        "input_ids": row["input_ids"],
+        "attention_mask": row["attention_mask"],
+        "start_positions": row["labels"],
+        "end_positions": row["labels"] + 2,
+    }
+    for row in LABELLED
+]
+"""Rows of token ids, and the first and last place of an answer."""
+
 TRANSLATED = [{**row, "labels": (row["input_ids"][::-1] + 1) % 100} for row in LABELLED]
 """Rows of token ids, and of those that they are translated to."""
 
@@ -60,6 +76,48 @@ def classifier_of_labels() -> Any:
     torch.manual_seed(0)
     config = transformers.DebertaV2Config(**CLASSIFIER, num_hidden_layers=1)
     return transformers.DebertaV2ForSequenceClassification(config)
+
+
+def masked_language_model() -> Any:
+    torch.manual_seed(0)
+    config = transformers.RobertaConfig(**CLASSIFIER, num_hidden_layers=1, pad_token_id=0)
+    return transformers.RobertaForMaskedLM(config)
+
+
+def answers_questions() -> Any:
+    torch.manual_seed(0)
+    config = transformers.DistilBertConfig(
+        vocab_size=100,
+        dim=32,
+        n_layers=1,
+        n_heads=2,
+        hidden_dim=64,
+        max_position_embeddings=64,
+        dropout=0.0,
+        attention_dropout=0.0,
+        qa_dropout=0.0,
+    )
+    return transformers.DistilBertForQuestionAnswering(config)
+
+
+def summarizer() -> Any:
+    torch.manual_seed(0)
+    config = transformers.BartConfig(
+        vocab_size=100,
+        d_model=32,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=64,
+        decoder_ffn_dim=64,
+        max_position_embeddings=64,
+        dropout=0.0,
+        pad_token_id=0,
+        decoder_start_token_id=2,
+        use_cache=False,
+    )
+    return transformers.BartForConditionalGeneration(config)
 
 
 def language_model() -> Any:

@@ -13,13 +13,16 @@ from workbench import ORTModule
 
 
 def told(module: ORTModule | None) -> dict[str, Any]:
-    """The statistics of an ORTModule, and how often its graphs round to bfloat16."""
+    """The statistics of an ORTModule, how often its graphs round to bfloat16, and what they make of
+    ignored labels."""
     assert module is not None
     graphs = [graph for built in module.built_graphs for graph in built.graphs]
+    reasons = {report.option: report.reason for report in module.options_report}
     return {
         "graphs": len(module.built_graphs),
         "pytorch_calls": dict(module.pytorch_calls),
         "rounded": sum(_rounded(graph.session.graph.model) for graph in graphs),
+        "labels": reasons.get("label_sparsity"),
     }
 
 

@@ -25,15 +25,15 @@ class Area(NamedTuple):
         return [path.relative_to(root) for path in found]
 
 
-RECORDS = ("tests/runs/record/test_known_records.py", "tests/runs/test_measured.py")
+RECORDS = ("tests/runs/record/test_known_records.py", "tests/runs/workers/test_measured.py")
 RESUMES = "tests/runs/continuation"
-RUNS = (*RECORDS, "tests/runs/test_run.py", "tests/runs/test_faults.py", RESUMES)
-SAVED = ("tests/runs/test_saving.py", "tests/runs/test_device.py")
+RUNS = (*RECORDS, "tests/runs/test_run.py", "tests/runs/workers/test_faults.py", RESUMES)
+SAVED = ("tests/runs/workers/test_saving.py", "tests/runs/workers/test_device.py")
 AREAS = {
     "worker": Area(
         ("workbench/worker",),
         (
-            *("tests/worker", "tests/runs/test_last_weights.py", *RUNS[1:]),
+            *("tests/worker", "tests/runs/workers/test_last_weights.py", *RUNS[1:]),
             *SAVED,
         ),
     ),
@@ -45,10 +45,9 @@ AREAS = {
         ("workbench/compare",),
         (
             "tests/compare",
-            *(
-                f"tests/runs/test_{name}.py"
-                for name in ("ids_and_homes", "unreadable", "statistics")
-            ),
+            "tests/runs/test_ids_and_homes.py",
+            "tests/runs/record/test_unreadable.py",
+            "tests/runs/engines/test_statistics.py",
         ),
     ),
     "events": Area(

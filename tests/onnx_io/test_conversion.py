@@ -16,6 +16,7 @@ from workbench.errors import ModelError
 from workbench.load import load_model
 from workbench.models import Model, load_saved
 from workbench.onnx_io import external_data, large_file
+from workbench.onnx_io.graph_metadata import REWRITES
 from workbench.onnx_io.opset import opset_of
 from workbench.ort.native import native
 
@@ -161,6 +162,8 @@ def test_half_precision_is_trained_in_float32(tmp_path: Path, kind: int) -> None
     assert read.notices == (f"4 weights are {name}; trained and exported in float32.",)
     assert read.inputs[0].dtype == "float32"
     assert list(read.parameters) == ["w1", "b1", "w2", "b2"]
+    applied = [each.value for each in read.graph().metadata_props if each.key == REWRITES]
+    assert applied == ["half precision as float32"]
     rounded = np.abs(read.weights()["w1"] / weight(8, 4) - 1).max()
     assert 0 < rounded < 2**-8, f"largest relative difference {rounded:.2e}"
     read.save(tmp_path / "saved")

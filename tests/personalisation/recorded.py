@@ -25,6 +25,12 @@ HERE = Path(__file__).parent
 SYMBOLS = ("umbrella", "key", "cup")
 WORDS = ("lamp", "music", "coffee")
 
+POEM = "\n".join(
+    f"The {animal} in the {place} sings tra-la-la, and nobody knows why."
+    for place in ("garden", "kitchen", "river", "attic", "tower")
+    for animal in ("owl", "cat", "frog", "goose", "mouse")
+)
+
 
 class Drawing(NamedTuple):
     symbol: str

@@ -8,16 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.personalisation.recorded import spoken_examples
+from tests.personalisation.recorded import POEM, spoken_examples
 from tests.plain_onnxruntime.environment import plain_onnxruntime
 from workbench.errors import DataError
 from workbench.personalisation import Examples, personalise
-
-POEM = "\n".join(
-    f"The {animal} in the {place} sings tra-la-la, and nobody knows why."
-    for place in ("garden", "kitchen", "river", "attic", "tower")
-    for animal in ("owl", "cat", "frog", "goose", "mouse")
-)
 
 
 def test_words_of_a_new_voice_are_learnt(tmp_path: Path) -> None:

@@ -7,11 +7,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from tests.runs.written import write_run
+from tests.runs.written import DONE, write_run
 from workbench.run_folder.run_folder import home
+from workbench.runs import active as active_module
 from workbench.runs import runs
 from workbench.runs.active import active_folders
 
@@ -64,3 +66,33 @@ def test_a_run_elsewhere_is_known_by_its_process(
         assert mine(tmp_path) == []
     with process(*worker, str(first), "more"):
         assert mine(tmp_path) == []
+
+
+def test_a_worker_is_known_by_its_command_and_its_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [write_run(label, [], DONE).folder.path for label in "abc"]
+
+    def process(command: list[str] | None, user: str = "me") -> SimpleNamespace:
+        return SimpleNamespace(info={"cmdline": command, "username": user})
+
+    def worker(path: Path, package: str = "workbench.worker") -> list[str]:
+        return ["python", "-P", "-m", package, str(path)]
+
+    processes = [
+        *(process(None), process([]), process(worker(paths[0], "workbench.cli"))),
+        *(process(worker(paths[1]), "another"), process(worker(paths[2]))),
+        *(
+            process([*worker(paths[0]), "more"]),
+            process(["-m", "workbench.worker", str(paths[0])][1:]),
+        ),
+    ]
+    monkeypatch.setattr(active_module, "_user", lambda: "me")
+    monkeypatch.setattr(active_module.psutil, "process_iter", lambda wanted: processes)
+    assert active_folders() == [paths[2]]
+    processes.append(process(worker(paths[0])))
+    assert active_folders() == [paths[2], paths[0]]
+
+
+def test_this_process_belongs_to_its_user() -> None:
+    import getpass
+
+    assert active_module._user() == getpass.getuser()

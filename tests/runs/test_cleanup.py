@@ -283,3 +283,28 @@ def test_artifacts_that_cannot_be_written_are_an_error() -> None:
     model = wb.load_model("digits-mlp")
     with pytest.raises(ArtifactsError, match="/sys/artifacts cannot be written"):
         wb.generate_artifacts(model, directory="/sys/artifacts")
+
+
+def test_half_replaced_folders_are_repaired_and_other_files_removed(
+    tmp_path: Path,
+) -> None:
+    """Whatever stands in place of the earlier model."""
+    for place, kind in enumerate(("none", "folder", "file", "link")):
+        folder = RunFolder(tmp_path / f"2026-{place}")
+        folder.model_path.mkdir(parents=True)
+        folder.write_spec({})
+        (folder.path / ".spec.json.abcd_123").touch()
+        previous = folder.path / "model.previous"
+        if kind == "folder":
+            (previous / "below").mkdir(parents=True)
+        elif kind == "file":
+            previous.touch()
+        elif kind == "link":
+            previous.symlink_to(tmp_path)
+        remove_abandoned_files(tmp_path)
+        assert {path.name for path in folder.path.iterdir()} <= {
+            "model",
+            "spec.json",
+            "watchdog.lock",
+        }
+        assert not os.path.lexists(previous), kind

@@ -68,7 +68,7 @@ def test_the_same_seed_gives_the_same_losses(digits: Dataset) -> None:
 def test_a_stop_is_acted_on_at_once_and_leaves_a_valid_checkpoint(slow_run: Run) -> None:
     slow_run.stop()
     asked_at = slow_run.progress.done_steps
-    slow_run.wait(10)
+    slow_run.wait(60)
     assert slow_run.status == "stopped"
     summary = slow_run.summary
     assert summary is not None
@@ -89,14 +89,14 @@ def test_a_paused_run_takes_no_step_until_it_is_resumed(slow_run: Run) -> None:
     until(lambda: slow_run.progress.done_steps > done)
     assert slow_run.status == "running"
     slow_run.stop()
-    slow_run.wait(10)
+    slow_run.wait(60)
 
 
 def test_a_paused_run_can_be_stopped(slow_run: Run) -> None:
     slow_run.pause()
     until(lambda: slow_run.status == "paused")
     slow_run.stop()
-    assert slow_run.wait(10).status == "stopped"
+    assert slow_run.wait(60).status == "stopped"
 
 
 def test_a_run_that_is_still_being_built_can_be_stopped(
@@ -106,7 +106,7 @@ def test_a_run_that_is_still_being_built_can_be_stopped(
     run = train("digits-mlp", digits, engine="fake", steps=5)
     until(lambda: run.phase == "building the fake")
     run.stop()
-    assert run.wait(20).status == "stopped"
+    assert run.wait(60).status == "stopped"
     assert run.progress.done_steps == 0
 
 
@@ -115,14 +115,14 @@ def test_a_wait_beyond_its_limit_is_an_error_and_the_run_continues(slow_run: Run
         slow_run.wait(0.1)
     assert slow_run.status == "running"
     slow_run.stop()
-    slow_run.wait(10)
+    slow_run.wait(60)
 
 
 def test_a_run_is_found_again_by_its_id(slow_run: Run) -> None:
     again = load_run(slow_run.id)
     assert again.status == "running"
     again.stop()
-    assert again.wait(10).status == "stopped"
+    assert again.wait(60).status == "stopped"
     assert slow_run.status == "stopped"
     listed = runs()
     assert list(listed["id"]) == [slow_run.id]
@@ -150,7 +150,7 @@ def test_a_reader_gives_each_point_once(slow_run: Run) -> None:
     seen += list(reader.poll().step)
     assert seen == list(range(1, len(seen) + 1))
     slow_run.stop()
-    slow_run.wait(10)
+    slow_run.wait(60)
 
 
 def test_a_run_plots_itself(digits: Dataset) -> None:

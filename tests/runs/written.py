@@ -14,6 +14,8 @@ from workbench.runs import Run
 from workbench.settings.config import make_config
 
 LAUNCHED = 1000.0
+DONE = {"status": "completed", "ended": LAUNCHED + 5}
+"""The summary of a run that is done."""
 MACHINE = {
     "processor": "a processor", "cores": 2, "memory_bytes": 8_000_000_000,
     "system": "Linux", "python": "3.11",

@@ -28,6 +28,12 @@ def test_the_engine_for_tests_is_not_offered(engine: str) -> None:
         assert "fake" not in str(caught.value)
 
 
+def test_texts_of_an_optional_choice_are_named() -> None:
+    """It named the types of Python."""
+    with pytest.raises(ConfigError, match=r"privacy='yes': Known: central, local\."):
+        wb.federate("digits-mlp", privacy="yes")
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import tempfile
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from torch.nn import functional
 from tests.forked import outcome
 from tests.parity import exported, session, warm_up
 from tests.representative import representative
+from tests.trainable.rewrites.rewrite_cases import batches
 from workbench import ORTModule
 from workbench.ort.native import native
 
@@ -104,6 +106,63 @@ def by_ortmodule(name: str, seed: int) -> list[float]:
 
 ENGINES = {"ondevice": on_device, "ortmodule": by_ortmodule}
 
+
+class DropAll(nn.Module):
+    """Drops all of one branch, of which the head's bias and the other branch are left."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.head = nn.Linear(6, 6), nn.Linear(6, 3)
+        self.dropout = nn.Dropout(1.0)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = self.layer(x)
+        dropped: torch.Tensor = self.head(self.dropout(hidden) + torch.tanh(hidden))
+        return dropped
+
+
+def all_dropped_on_device() -> dict[str, float]:
+    """Differences from PyTorch."""
+    batch = batches((6,), 1)[0]
+    with tempfile.TemporaryDirectory() as folder:
+        native_session = session(
+            DropAll,
+            batch,
+            Path(folder),
+            loss="cross_entropy",
+            optimizer="sgd",
+            weight_decay=0.0,
+            trainable=["layer.weight", "head.weight"],
+        )
+        found = native_session.train_step([*batch])
+        gradient = native_session.gradient("layer.weight")
+    torch.manual_seed(0)  # as the exported module
+    module = DropAll()
+    loss = functional.cross_entropy(module(torch.from_numpy(batch[0])), torch.from_numpy(batch[1]))
+    loss.backward()
+    assert module.layer.weight.grad is not None
+    difference = np.abs(gradient - module.layer.weight.grad.numpy()).max()
+    return {"loss": abs(found - loss.item()), "gradient": float(difference)}
+
+
+def all_dropped_by_ortmodule() -> dict[str, float]:
+    """Differences from PyTorch."""
+    plain = DropAll()
+    wrapped = ORTModule(copy.deepcopy(plain))
+    x = torch.from_numpy(batches((6,), 1)[0][0])
+    expected, found = plain(x), wrapped(x)
+    expected.square().sum().backward()
+    found.square().sum().backward()
+    pairs = [(expected, found)]
+    for one, other in zip(plain.parameters(), wrapped.parameters(), strict=True):
+        assert one.grad is not None
+        assert other.grad is not None
+        pairs.append((one.grad, other.grad))
+    return {"largest": max((one - other).abs().max().item() for one, other in pairs)}
+
+
+ALL_DROPPED = {"ondevice": all_dropped_on_device, "ortmodule": all_dropped_by_ortmodule}
+
 if __name__ == "__main__":
     native()
     warm_up()
@@ -116,5 +175,6 @@ if __name__ == "__main__":
                 for name in CHOSEN
                 for engine, run in ENGINES.items()
             }
+            | {f"all, {engine}": outcome(run) for engine, run in ALL_DROPPED.items()}
         )
     )

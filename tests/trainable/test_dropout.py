@@ -24,3 +24,10 @@ def test_draws_follow_the_seed(name: str, engine: str, outcomes: dict[str, Any])
     assert len(set(first)) == STEPS, f"steps drew the same: {first}"
     assert first == again, "one seed drew twice differently"
     assert not set(first) & set(other), "two seeds drew the same"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_dropout_with_probability_1_is_pytorchs(engine: str, outcomes: dict[str, Any]) -> None:
+    differences = outcomes[f"all, {engine}"]
+    assert isinstance(differences, dict), differences
+    assert max(differences.values()) < 1e-5, differences

@@ -2,42 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
+from tests.trainable.graphs import graph, matrix, ops
 from workbench.errors import UntrainableError
 from workbench.trainable import find, leading_to_outputs, make_trainable
-
-
-def graph(
-    nodes: Sequence[onnx.NodeProto],
-    weights: dict[str, np.ndarray],
-    outputs: Sequence[str] = ("y",),
-    shape: Sequence[int | str] = ("batch", 4),
-) -> onnx.ModelProto:
-    """A graph with one input x; shapes of the outputs are inferred."""
-    made = helper.make_graph(
-        nodes,
-        "test",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
-        [numpy_helper.from_array(value, name) for name, value in weights.items()],
-    )
-    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
-    return onnx.shape_inference.infer_shapes(model)
-
-
-def matrix(rows: int = 4, columns: int = 4) -> np.ndarray:
-    return np.ones((rows, columns), np.float32)
-
-
-def ops(model: onnx.ModelProto) -> list[str]:
-    return [node.op_type for node in model.graph.node]
 
 
 def test_a_graph_that_trains_comes_back_as_it_is() -> None:
@@ -146,54 +119,6 @@ def test_a_cast_to_the_type_that_a_value_has_becomes_identity() -> None:
     x = np.arange(8, dtype=np.float32).reshape(2, 4)
     before, after = (ReferenceEvaluator(each).run(None, {"x": x})[0] for each in (model, made))
     assert np.array_equal(before, after)
-
-
-@pytest.mark.parametrize("sizes", [np.array([1, 3]), np.array(2), None])
-def test_a_sequence_becomes_a_split(sizes: np.ndarray | None) -> None:
-    inputs = ["h"] if sizes is None else ["h", "sizes"]
-    weights = {"w": matrix(), "first": np.array(0), "last": np.array(-1)}
-    if sizes is not None:
-        weights["sizes"] = sizes
-    model = graph(
-        [
-            helper.make_node("MatMul", ["x", "w"], ["h"]),
-            helper.make_node("SplitToSequence", inputs, ["s"], axis=1),
-            helper.make_node("SequenceAt", ["s", "first"], ["a"]),
-            helper.make_node("SequenceAt", ["s", "last"], ["y"]),
-            helper.make_node("Tanh", ["a"], ["z"]),
-        ],
-        weights,
-        outputs=["y", "z"],
-    )
-    made, report = make_trainable(model, ["w"])
-    assert "SplitToSequence" not in ops(made)
-    assert "SequenceAt" not in ops(made)
-    assert [finding.op for finding in report.rewritten][:3] == [
-        "SplitToSequence",
-        "SequenceAt",
-        "SequenceAt",
-    ]
-    onnx.checker.check_model(made, full_check=True)
-    x = np.arange(8, dtype=np.float32).reshape(2, 4)
-    for got, expected in zip(
-        ReferenceEvaluator(made).run(None, {"x": x}),
-        ReferenceEvaluator(model).run(None, {"x": x}),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(got, expected)
-
-
-def test_a_split_with_an_unused_part_becomes_slices() -> None:
-    model = graph(
-        [
-            helper.make_node("MatMul", ["x", "w"], ["h"]),
-            helper.make_node("Split", ["h", "sizes"], ["unused", "y"], axis=1),
-        ],
-        {"w": matrix(), "sizes": np.array([1, 3])},
-    )
-    made, _ = make_trainable(model, ["w"])
-    assert "Split" not in ops(made)
-    assert "Slice" in ops(made)
 
 
 def normalized(opset: int = 20) -> onnx.ModelProto:

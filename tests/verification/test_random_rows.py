@@ -134,6 +134,20 @@ def test_the_rows_of_a_table_are_along_the_axis_that_is_gathered(tmp_path: Path)
 
 
 @pytest.mark.fault
+def test_a_fixed_batch_size_is_refused_as_that(tmp_path: Path) -> None:
+    onnx.save(
+        onnx.parser.parse_model(
+            '<ir_version: 8, opset_import: ["": 13]> agraph (float[4, 2] x) => (float[4, 2] y)'
+            "<float[2] w = {1, 2}> { y = Mul(x, w) }"
+        ),
+        tmp_path / "four.onnx",
+    )
+    model = load_model(tmp_path / "four.onnx")
+    with pytest.raises(DataError, match=r"'x'.*\(4, 2\), with a fixed batch size"):
+        random_rows(model, (Loss("mse"),), 8, seed=0)
+
+
+@pytest.mark.fault
 def test_a_function_needs_data(scorer: Model) -> None:
     def own(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         return (output - target).mean()

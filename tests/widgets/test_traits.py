@@ -51,7 +51,7 @@ def beside(view: Path) -> str:
     """Types that a view in a folder of its own shares with others there."""
     if view.parent == SOURCES:
         return ""
-    files = sorted(set(view.parent.glob("*.ts")) - set(VIEWS.values()))
+    files = sorted(set(view.parent.rglob("*.ts")) - set(VIEWS.values()))
     return "\n".join(path.read_text(encoding="utf-8") for path in files)
 
 

@@ -9,7 +9,10 @@ from pathlib import Path
 from workbench.artifacts.generation.build import build
 from workbench.artifacts.request import ArtifactsRequest
 from workbench.child_process.child import serve
+from workbench.export_cache.cache import ExportCache
 from workbench.export_cache.code_used import CodeRecorder, CodeUsed
+from workbench.export_cache.key import export_key
+from workbench.export_cache.known_process import KnownProcess
 from workbench.files.json_file import write_json
 
 
@@ -21,9 +24,17 @@ def generate(report: Callable[[str], None]) -> None:
         OSError: they cannot be written.
     """
     request = ArtifactsRequest.read(Path(sys.argv[1]))
-    ignored = (request.model, request.directory.parent)
+    cache = None if request.process is None else ExportCache.of_user(report)
+    cached = () if cache is None else (cache.folder,)
+    ignored = (request.model, request.directory.parent, *cached)
     recorder = CodeRecorder(ignored) if request.record_code else None
-    build(request, report)
+    process = None
+    if cache is not None and request.process is not None:
+        key = export_key(request.process, {})
+        process = KnownProcess(cache, key, CodeUsed)
+        if recorder is not None:
+            process = process._replace(code=recorder.code_used, seed=_initial_seed())
+    build(request, report, process)
     if recorder is not None:
         used = recorder.code_used()
         write_json(
@@ -33,6 +44,12 @@ def generate(report: Callable[[str], None]) -> None:
                 "problem": used if isinstance(used, str) else "",
             },
         )
+
+
+def _initial_seed() -> int:
+    import torch
+
+    return torch.initial_seed()
 
 
 if __name__ == "__main__":

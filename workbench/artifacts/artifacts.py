@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.artifacts.artifacts_folder import ArtifactsFolder
 from workbench.files.input_file import is_file
+from workbench.files.user_path import user_path
 
 if TYPE_CHECKING:
     from workbench.artifacts.footprint import Footprint
@@ -46,7 +47,7 @@ class Artifacts(ArtifactsFolder):
         Raises:
             ArtifactsError: there are none, they are corrupt, or from a newer version.
         """
-        directory = Path(directory)
+        directory = user_path(directory)
         return open_bundle(directory) if is_file(directory) else cls.read(directory)
 
     def bundle(
@@ -156,4 +157,6 @@ def open_bundle(path: Path | str, directory: Path | str | None = None) -> Artifa
     """
     from workbench.artifacts.bundle import unpack_bundle
 
-    return Artifacts(*unpack_bundle(Path(path), None if directory is None else Path(directory)))
+    return Artifacts(
+        *unpack_bundle(user_path(path), None if directory is None else user_path(directory))
+    )

@@ -18,6 +18,7 @@ from workbench.errors import ArtifactsError, ConfigError
 from workbench.files.disk import disk_errors
 from workbench.files.output_file import check_folder_place
 from workbench.files.temporary_folder import temporary_folder
+from workbench.files.user_path import user_path
 from workbench.lora.linear_weight import targeted_weights
 from workbench.losses.loss_functions import code_of, write_functions
 from workbench.losses.loss_outputs import outputs_read
@@ -113,7 +114,7 @@ def generate_artifacts(
         targeted_weights(model.linear_weights, model.parameter_shapes, config.lora)
     targets = _targets(model, config, target_shape, data)
     named = home() / "artifacts" / folder_name(model.name)
-    target = Path(directory) if directory is not None else named
+    target = user_path(directory) if directory is not None else named
     check_output_directory(target)
     with temporary_folder() as folder, disk_errors(folder, ArtifactsError), ProgressBar() as bar:
         saved = folder / "model"

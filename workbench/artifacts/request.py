@@ -39,6 +39,9 @@ class ArtifactsRequest(NamedTuple):
     """Whether to write a checkpoint without the values of the parameters too."""
     record_code: bool = False
     """Whether to record the user code that was used, in `code_path`."""
+    process: str | None = None
+    """Digest of the saved model and of what exports it, see `process_key`; None: its forward graph
+    is not cached."""
 
     @property
     def code_path(self) -> Path:
@@ -47,7 +50,7 @@ class ArtifactsRequest(NamedTuple):
     def settings(self) -> dict[str, Any]:
         """All fields except the paths, as JSON."""
         record = self._asdict()
-        for place in ("model", "directory", "record_code"):
+        for place in ("model", "directory", "record_code", "process"):
             del record[place]
         lora = None if self.lora is None else self.lora.model_dump(mode="json")
         return {**record, "losses": losses_to_json(self.losses), "lora": lora}
@@ -60,6 +63,7 @@ class ArtifactsRequest(NamedTuple):
                 "model": str(self.model),
                 "directory": str(self.directory),
                 "record_code": self.record_code,
+                "process": self.process,
             },
         )
 
@@ -85,4 +89,5 @@ class ArtifactsRequest(NamedTuple):
             disable_randomness=record["disable_randomness"],
             nominal_checkpoint=record["nominal_checkpoint"],
             record_code=record["record_code"],
+            process=record["process"],
         )

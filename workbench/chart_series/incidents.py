@@ -68,6 +68,6 @@ class IncidentWatch:
             found.append(Incident("not_finite", step, f"loss not finite at step {step:,}{more}"))
         if self._diverged is not None:
             step = self._diverged
-            text = f"loss diverges at step {step:,}: over twice its beginning"
+            text = f"loss diverges from step {step:,}: more than twice its first values"
             found.append(Incident("diverged", step, text))
         return found

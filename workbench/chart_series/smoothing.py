@@ -1,4 +1,4 @@
-"""Smoothing of curves; extensions/widgets/src/charts/smoothing.ts has the same results."""
+"""Smoothing of curves; extensions/widgets/src/charts/series/smoothing.ts has the same results."""
 
 from __future__ import annotations
 

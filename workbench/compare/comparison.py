@@ -11,14 +11,8 @@ from workbench.compare.comparison_row import measured_row, pytorch_fallbacks_of,
 from workbench.compare.differences import differences_frame, settings_of
 from workbench.compare.lockstep import Lockstep, LockstepPlan
 from workbench.compare.recorded_steps import RecordedSteps, StepArrays
-from workbench.compare.statistics import (
-    Ratio,
-    Speed,
-    ratio_note,
-    rounds_of,
-    speeds,
-)
-from workbench.compare.verdict import Verdict, verdict_of
+from workbench.compare.statistics import Ratio, Speed, ratio_note, rounds_of, speeds
+from workbench.compare.verdict import Verdict, short_verdict, verdict_of
 from workbench.errors import RunError
 from workbench.machine.load import Load, total_load
 from workbench.machine.machine import machine_sentence
@@ -102,10 +96,9 @@ class Comparison:
             return status
         if phase or status == "running":
             return phase or status
-        runs = self.runs
-        if not runs:
+        if not self.runs:
             return "starting"
-        engine, run = list(runs.items())[-1]
+        engine, run = list(self.runs.items())[-1]
         return f"{engine}: {run.phase}"
 
     @property
@@ -241,8 +234,15 @@ class Comparison:
 
     def verdict(self) -> Verdict:
         """Interpretation of the ratios, their certainty, and whether the machine was quiet."""
-        ratios = {engine: speed.ratio for engine, speed in self._speeds().items()}
-        return verdict_of(ratios, self.reference, self.load, len(self.engines))
+        return verdict_of(self._ratios(), self.reference, self.load, len(self.engines))
+
+    @property
+    def badge(self) -> str:
+        """The verdict in a few words, for a place with little room."""
+        return short_verdict(self._ratios(), self.reference, self.load)
+
+    def _ratios(self) -> dict[str, Ratio]:
+        return {engine: speed.ratio for engine, speed in self._speeds().items()}
 
     def differences(self) -> pd.DataFrame:
         """The settings that differ between the engines' runs: one row a setting."""

@@ -13,9 +13,9 @@ from workbench.compare.statistics import Ratio
 from workbench.compare.verdict import Verdict
 from workbench.display.number_format import significant
 from workbench.figures.engine_style import line_style
-from workbench.figures.static_figure import caption, make_figure, printable
+from workbench.figures.static_figure import caption, make_figure, note_if_empty, printable
 from workbench.runs import Run
-from workbench.runs.figures.figure import draw_loss, draw_memory, draw_throughput
+from workbench.runs.figures.figure import UNMEASURED, draw_loss, draw_memory, draw_throughput
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,12 +50,13 @@ def plot_comparison(comparison: Compared) -> Figure:
     title = comparison.reference if alone else f"Comparison with {comparison.reference}"
     figure, (loss, throughput, memory, ratios) = make_figure(4, title)
     for engine, run in comparison.runs.items():
-        points = run.follow().poll()
-        draw_loss(loss, engine, points)
-        draw_throughput(throughput, engine, points, comparison.unmeasured_steps)
-        draw_memory(memory, engine, points)
+        points, style = run.follow().poll(), line_style(engine)
+        draw_loss(loss, engine, style, points)
+        draw_throughput(throughput, engine, style, points, comparison.unmeasured_steps)
+        draw_memory(memory, engine, style, points)
     if comparison.runs:
         loss.legend(fontsize=8)
+    note_if_empty(throughput, UNMEASURED)
     _draw_ratios(ratios, comparison)
     notes = [f"{MARK} {engine}: {why}" for engine, why in comparison.pytorch_fallbacks.items()]
     caption(figure, "\n".join([comparison.caption, *notes]))

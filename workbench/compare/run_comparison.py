@@ -14,6 +14,7 @@ from workbench.compare.columns import COLUMNS
 from workbench.compare.comparison import Comparison
 from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import differences_frame, differing, settings_of
+from workbench.compare.run_names import distinct_names
 from workbench.compare.verdict import Verdict, unpaired_verdict
 from workbench.errors import ConfigError, value_text
 from workbench.machine.machine import machine_sentence
@@ -38,12 +39,8 @@ class RunComparison:
     """
 
     def __init__(self, runs: Sequence[Run]) -> None:
-        titles = [run.title for run in runs]
-        self.runs: dict[str, Run] = {
-            title if titles.count(title) == 1 else f"{title} ({run.id})": run
-            for title, run in zip(titles, runs, strict=True)
-        }
-        """By title, see `Run.title`; by title and id if titles are equal."""
+        self.runs: dict[str, Run] = dict(zip(distinct_names(runs), runs, strict=True))
+        """By their names, see `distinct_names`."""
 
     def __repr__(self) -> str:
         return f"<RunComparison of {', '.join(self.runs)}>"
@@ -61,16 +58,23 @@ class RunComparison:
 
     @property
     def caption(self) -> str:
-        """Model, dataset, steps and machine of each run."""
-        texts = [
-            f"{name}: {run.spec['model']} on {run.spec['dataset']}, batch {run.config.batch_size}, "
-            f"{run.config.threads} threads; {machine_sentence(run.spec.get('machine'))}"
-            for name, run in self.runs.items()
-        ]
-        return " | ".join(texts)
+        """Model, dataset and machine of the runs; those for which they are equal stand together."""
+        names: dict[str, list[str]] = {}
+        for name, run in self.runs.items():
+            text = (
+                f"{run.spec['model']} on {run.spec['dataset']}, batch {run.config.batch_size}, "
+                f"{run.config.threads} threads; {machine_sentence(run.spec.get('machine'))}"
+            )
+            names.setdefault(text, []).append(name)
+        if len(names) == 1:
+            return next(iter(names))
+        return " | ".join(f"{', '.join(each)}: {text}" for text, each in names.items())
 
     def table(self) -> pd.DataFrame:
-        """One row per run with the columns of `Comparison.table`; `rounds` is 0."""
+        """One row per run with the columns of `Comparison.table`; `rounds` is 0.
+
+        `ratio` is NaN for a run of another model or dataset than the reference's.
+        """
         import pandas as pd
 
         points = {name: run.follow().poll() for name, run in self.runs.items()}
@@ -78,8 +82,14 @@ class RunComparison:
             name: mean_samples_per_s(points[name], run.config.warmup_steps)
             for name, run in self.runs.items()
         }
+        unlike = self._unlike
         rows = [
-            self._row(run, points[name].loss, speeds[name], speeds[self.reference])
+            self._row(
+                run,
+                points[name].loss,
+                speeds[name],
+                math.nan if name in unlike else speeds[self.reference],
+            )
             for name, run in self.runs.items()
         ]
         return pd.DataFrame(rows, index=pd.Index([*self.runs], name="run"), columns=[*COLUMNS])
@@ -92,8 +102,14 @@ class RunComparison:
         if machines:
             names.append("machine")
         days = dict.fromkeys(filter(None, (_day(run) for run in self.runs.values())))
-        ratios = {str(name): float(ratio) for name, ratio in self.table()["ratio"].items()}
-        return unpaired_verdict(ratios, self.reference, [*days], names)
+        called = self._called
+        table = self.table().rename(index=called)
+        ratios, speeds = (
+            {str(name): float(value) for name, value in table[column].items()}
+            for column in ("ratio", "samples_per_s")
+        )
+        unlike = {called[name]: what for name, what in self._unlike.items()}
+        return unpaired_verdict(ratios, called[self.reference], [*days], names, speeds, unlike)
 
     def differences(self) -> pd.DataFrame:
         """The settings that differ between the runs: one row a setting, one column a run."""
@@ -103,7 +119,25 @@ class RunComparison:
         """Plot loss, throughput and memory of all runs."""
         from workbench.runs.figures.figure import plot_runs
 
-        return plot_runs([*self.runs.values()])
+        return plot_runs(self.runs)
+
+    @property
+    def _called(self) -> dict[str, str]:
+        """The runs' names in the verdict: with the batch size, where it differs."""
+        sizes = {name: run.config.batch_size for name, run in self.runs.items()}
+        if len(set(sizes.values())) == 1:
+            return {name: name for name in self.runs}
+        return {name: f"{name} (batch {size})" for name, size in sizes.items()}
+
+    @property
+    def _unlike(self) -> dict[str, list[str]]:
+        """What is different, of each run whose speed does not compare with the reference's."""
+        reference = self.runs[self.reference].spec
+        found = {
+            name: [each for each in ("model", "dataset") if run.spec[each] != reference[each]]
+            for name, run in self.runs.items()
+        }
+        return {name: what for name, what in found.items() if what}
 
     def _row(self, run: Run, losses: np.ndarray, speed: float, reference: float) -> dict[str, Any]:
         summary = run.summary or {}

@@ -15,15 +15,17 @@ Level = Literal["quiet", "busy", "unknown", "unpaired", "none"]
 `unknown`: the load was not measured; `unpaired`: the runs were not measured in lockstep; `none`:
 there is no ratio."""
 
+NO_RATIO = "no ratio"
+
 BADGES: dict[Level, str] = {
     "quiet": "machine quiet",
     "busy": "machine busy",
     "unknown": "load not known",
     "unpaired": "not in lockstep",
-    "none": "no ratio",
+    "none": NO_RATIO,
 }
 
-DO_NOT_TRUST = ": do not trust"
+CAVEATS: dict[Level, str] = {"busy": "Do not trust: ", "unknown": "Load not known: "}
 
 NEAR = 0.1
 """Ratios as close to 1 as this are written with three digits, others with two."""
@@ -36,16 +38,6 @@ class Verdict(NamedTuple):
     badge: str
     """A few words on how far the ratios can be trusted."""
     level: Level
-
-    @property
-    def caveat_first(self) -> str:
-        """The sentence with its caveat first, for displays that may cut off the end."""
-        if self.level in ("quiet", "none"):
-            return self.sentence
-        if self.level == "busy":  # what stands first need not stand last as well
-            said, state, what = self.sentence.partition(DO_NOT_TRUST)
-            return f"Do not trust{what if state else '.'} {said}."
-        return f"{self.badge}. {self.sentence}"
 
 
 def verdict_of(
@@ -75,7 +67,12 @@ def verdict_of(
 
 
 def unpaired_verdict(
-    ratios: Mapping[str, float], reference: str, days: Sequence[str], differing: Sequence[str]
+    ratios: Mapping[str, float],
+    reference: str,
+    days: Sequence[str],
+    differing: Sequence[str],
+    speeds: Mapping[str, float] | None = None,
+    unlike: Mapping[str, Sequence[str]] | None = None,
 ) -> Verdict:
     """The verdict on recorded runs that were not measured in lockstep.
 
@@ -84,29 +81,49 @@ def unpaired_verdict(
         reference: the run that the others are compared with.
         days: the distinct days on which they ran.
         differing: settings that differ, other than the engine.
+        speeds: throughput of each run, in samples per second; named of those in `unlike`.
+        unlike: of each run whose speed does not compare with the reference's: what is different,
+            "model", "dataset" or both. Their ratios are ignored.
     """
+    unlike = unlike or {}
     clauses = [
         _clause(name, reference, Ratio(ratio, math.nan, math.nan), note="")
         for name, ratio in ratios.items()
-        if name != reference and math.isfinite(ratio)
+        if name not in (reference, *unlike) and math.isfinite(ratio)
     ]
+    apart = _unlike(reference, speeds or {}, unlike)
     if not clauses:
-        return Verdict("There is no ratio: fewer than two runs were measured.", "no ratio", "none")
+        said = apart or "There is no ratio: fewer than two runs were measured"
+        return Verdict(f"{said}.", NO_RATIO, "none")
     when = f"on different days ({', '.join(days)})" if len(days) > 1 else "separately"
     also = f", and their settings differ ({', '.join(differing)})" if differing else ""
     sentence = (
         f"{', '.join(clauses)}; the runs were measured {when}, not in lockstep{also}: other "
         "load on the machine affects these ratios, and they have no interval."
     )
-    return Verdict(sentence, BADGES["unpaired"], "unpaired")
+    return Verdict(f"{sentence} {apart}." if apart else sentence, BADGES["unpaired"], "unpaired")
+
+
+def _unlike(
+    reference: str, speeds: Mapping[str, float], unlike: Mapping[str, Sequence[str]]
+) -> str:
+    """The speeds of runs that do not compare with the reference, and why, without a full stop."""
+    if not unlike:
+        return ""
+    known = [name for name in (reference, *unlike) if math.isfinite(speeds.get(name, math.nan))]
+    figures = [f"{name} {significant(speeds[name])}" for name in known]
+    what = dict.fromkeys(f"{each}s" for parts in unlike.values() for each in parts)
+    why = f"different {' and '.join(what)}"
+    said = f"Samples per second: {', '.join(figures)}; {why}" if figures else why.capitalize()
+    return f"{said}: their speeds do not compare"
 
 
 FAR = 0.1
-"""Ratio below which the inverse is told."""
+"""Ratio below which the sentence has its inverse."""
 
 
 def _clause(engine: str, reference: str, ratio: Ratio, note: str | None = None) -> str:
-    digits = 3 if any(abs(each - 1) < NEAR for each in ratio) else 2
+    digits = _digits(ratio)
     median, low, high = (_number(each, digits) for each in ratio)
     known = math.isfinite(ratio.low)
     interval = f" ({low} to {high})" if known else " (too few rounds for an interval)"
@@ -124,6 +141,40 @@ def _clause(engine: str, reference: str, ratio: Ratio, note: str | None = None) 
     return f"{engine} is {median} times as fast as {reference}{interval}"
 
 
+def short_verdict(ratios: Mapping[str, Ratio], reference: str, load: Load | None) -> str:
+    """The verdict in a few words, its caveat first: "Do not trust: ondevice 1.8 (1.6 to 2.0)", with
+    a multiplication sign; without the intervals where there are several ratios.
+
+    Args:
+        ratios: as for `verdict_of`.
+        reference: as for `verdict_of`.
+        load: as for `verdict_of`.
+    """
+    known = {
+        engine: ratio
+        for engine, ratio in ratios.items()
+        if engine != reference and math.isfinite(ratio.median)
+    }
+    parts = []
+    for engine, ratio in known.items():
+        digits = _digits(ratio)
+        median, low, high = (_number(each, digits) for each in ratio)
+        if math.isfinite(ratio.low) and ratio.low <= 1 <= ratio.high:
+            parts.append(f"{engine}: no difference")
+        elif len(known) == 1 and math.isfinite(ratio.low):
+            parts.append(f"{engine} {median}× ({low} to {high})")  # noqa: RUF001
+        else:
+            parts.append(f"{engine} {median}×")  # noqa: RUF001
+    if not parts:
+        return NO_RATIO
+    level, _ = _machine(load, "ratios")
+    return CAVEATS.get(level, "") + ", ".join(parts)
+
+
+def _digits(ratio: Ratio) -> int:
+    return 3 if any(abs(each - 1) < NEAR for each in ratio) else 2
+
+
 def _number(value: float, digits: int) -> str:
     if not math.isfinite(value) or not 0.1 <= abs(value) < 10 or digits == 3:
         return significant(value)
@@ -134,5 +185,5 @@ def _machine(load: Load | None, what: str) -> tuple[Level, str]:
     if load is None:
         return "unknown", "it is not known whether the machine was quiet"
     if load.busy:
-        return "busy", f"the machine was busy ({load.sentence}){DO_NOT_TRUST} these {what}"
+        return "busy", f"the machine was busy ({load.sentence}): do not trust these {what}"
     return "quiet", "the machine was quiet"

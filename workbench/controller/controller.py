@@ -13,18 +13,18 @@ from workbench.controller.background.task_runner import TaskRunner
 from workbench.controller.engine_rows import engine_rows
 from workbench.controller.follower import Follower
 from workbench.controller.forms.typed_settings import TypedSettings
-from workbench.controller.jobs.job import ComparisonJob, Job, Training
+from workbench.controller.jobs.job import ComparisonJob, Job, Training, is_part
 from workbench.controller.jobs.offered_runs import Offer, offers
 from workbench.controller.jobs.start import Load, start_comparison, start_training
+from workbench.controller.jobs.stoppable_load import StoppedEarlyError, stoppable
 from workbench.controller.model.namespace import own_names
 from workbench.controller.model.sources import Sources
-from workbench.controller.readiness import CHOOSE, Readiness
+from workbench.controller.readiness import CHOOSE, Readiness, loading_text
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
-from workbench.controller.state import State, failure
+from workbench.controller.state import IN_PROGRESS, PREPARING, STOPPED_EARLY, State, failure
 from workbench.controller.view import View, Views
-from workbench.data import Dataset
-from workbench.errors import ModelError, RunError
+from workbench.errors import RunError
 from workbench.models import Model
 from workbench.runs import Run, load_run, resume
 from workbench.runs.record.activity import ENDED
@@ -34,8 +34,6 @@ PERIOD_S = 0.1
 
 COMPARISON_PERIOD_S = 1.0
 """The same during a comparison, where drawing uses the cores that are measured."""
-
-PREPARING = State("starting", "busy", "Preparing the model and its data …", progress=0.0)
 
 
 class Controller:
@@ -69,8 +67,12 @@ class Controller:
         self._lock = threading.RLock()
         self._idle = threading.Event()
         self._idle.set()
+        self._given_up = threading.Event()
+        """Set when a job is stopped while its model and data are loaded."""
         self._outcome = ""
         """How the job finished, for the message: "ended", "refused", or empty."""
+        self._refused = self._typed_now()
+        """What was typed when a job was refused."""
         self._models = ModelLoader(
             self.views,
             self.sources,
@@ -82,8 +84,9 @@ class Controller:
         self.typed.observe(self._on_typed)
         self._requests = RequestThread("workbench-page", self._on_error, self._poll, PERIOD_S)
         self._engines = RequestThread("workbench-engines", self._on_side_error)
-        self._artifacts = Predictor(self.views, self._loading, self._finding)
-        self.tasks = TaskRunner(self.views, self.setup, self._finding, self._loading)
+        find, load = self._models.loading_of, self._models.loading_with_data
+        self._artifacts = Predictor(self.views, load, find)
+        self.tasks = TaskRunner(self.views, self.setup, find, load)
         self.views.add(self.tasks)
         self.typed.observe(self.tasks.update)
 
@@ -91,17 +94,18 @@ class Controller:
         """Choose a `Model`, or a source of `Sources.model`; an empty string chooses none."""
         self.setup.model = model.name if isinstance(model, Model) else model.strip()
         self.setup.profiled = False
+        self.readiness.loading = self.setup.model
         # Messages about the previous model do not apply to this one.
-        loading = State("idle", "busy", f"Loading {self.setup.model} …")
+        loading = State("idle", "busy", loading_text(self.setup.model))
         self._show_beside(loading if self.setup.model else CHOOSE)
         self._models.choose(model, self.setup.example_inputs)
 
-    def choose_dataset(self, dataset: str, target: str = "") -> None:
+    def choose_dataset(self, dataset: str, target: str = "", groups: str = "") -> None:
         """Choose a source of `Sources.dataset`; an empty string chooses that of the model."""
-        self.setup.dataset, self.setup.target = dataset.strip(), target.strip()
+        self.setup.choose_dataset(dataset, target, groups)
         if self.setup.dataset:
-            self._show_beside(State("idle", "busy", f"Loading {self.setup.dataset} …"))
-        self._models.choose_dataset(dataset, target)
+            self._show_beside(State("idle", "busy", loading_text(self.setup.dataset)))
+        self._models.choose_dataset(dataset, target, groups)
 
     def list_engines(self) -> None:
         """Find out which engines can run here; the view is notified."""
@@ -131,15 +135,11 @@ class Controller:
 
         The settings are the current ones; later changes do not apply.
         """
-        setup = self.setup.copy()
-        load = self._loading(setup)
-        self._start(lambda: start_training(setup, load), new=True)
+        self._start_new(start_training)
 
     def compare(self) -> None:
         """Compare the chosen engines on the chosen model, in lockstep, as set up now."""
-        setup = self.setup.copy()
-        load = self._loading(setup)
-        self._start(lambda: start_comparison(setup, load), new=True)
+        self._start_new(start_comparison)
 
     def accept(self, offer: Offer) -> None:
         """Follow a run that is in progress, or resume one that was interrupted."""
@@ -156,6 +156,12 @@ class Controller:
         made = Training.of(job) if isinstance(job, Run) else ComparisonJob(job)
         self._start(lambda: made)
 
+    def resume_refusal(self, run: Run) -> str:
+        """Why `run` cannot be resumed beside what this page does; empty: it can."""
+        follower = self._follower
+        own = follower is not None and is_part(run, follower.job)
+        return IN_PROGRESS if self.state.active and not own else self.obstacle()
+
     def pause(self) -> None:
         """Pause before the next step, or the next burst of a comparison."""
         self._steer(lambda job: job.pause())
@@ -170,6 +176,8 @@ class Controller:
 
     def stop(self) -> None:
         """Stop before the next step. Checkpoint and summary are kept."""
+        if self._follower is None and self.state.active:
+            self._given_up.set()
         self._steer(lambda job: job.stop())
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -191,6 +199,11 @@ class Controller:
             # Jobs started meanwhile are followed already; other requests can wait.
             self.views.show_offers([] if self.state.active else found)
 
+    def _start_new(self, begin: Callable[[Setup, Load], Job]) -> None:
+        setup = self.setup.copy()
+        load = stoppable(self._models.loading_with_data(setup), self._given_up.is_set)
+        self._start(lambda: begin(setup, load), new=True)
+
     def _start(self, make: Callable[[], Job], *, new: bool = False) -> None:
         self._idle.clear()
         self._requests.ask(lambda: self._begin(make, new))
@@ -203,8 +216,14 @@ class Controller:
         obstacle = self.obstacle() if new else ""
         if obstacle:
             raise RunError(obstacle)
+        self._given_up.clear()
         self._show(PREPARING)
-        job = make()
+        try:
+            job = make()
+        except StoppedEarlyError:
+            self.views.job_failed()
+            self._rest(STOPPED_EARLY)
+            return
         self.views.job_started(job)
         show_s = COMPARISON_PERIOD_S if isinstance(job, ComparisonJob) else 0.0
         self._follower = Follower(job, self.views, self._show, show_s)
@@ -238,7 +257,7 @@ class Controller:
         """Show the message of `state`, which is not about a job, unless one is in progress. A job
         that is about to start, or whose figures are being made, keeps its status."""
         with self._lock:
-            if self._follower is None or self.state.status in ENDED:
+            if not self.state.active or self.state.status in ENDED:
                 self._outcome = ""
                 self._show(state._replace(status=self.state.status))
 
@@ -256,31 +275,16 @@ class Controller:
 
         self._requests.ask(act)
 
-    def _finding(self, setup: Setup) -> Callable[[], Model | None]:
-        """A function that loads the model of `setup`, as it is chosen now."""
-        return self._models.loading(setup.model, setup.example_inputs)
-
-    def _loading(self, setup: Setup) -> Load:
-        """A function that loads the model and the dataset of `setup`, as they are chosen now."""
-        find = self._finding(setup)
-
-        def load() -> tuple[Model, Dataset]:
-            model = find()
-            if model is None:
-                raise ModelError(
-                    "No model is chosen: pick a sample in the step Model, or type one."
-                )
-            return model, self._models.load_data(model, setup.dataset, setup.target)
-
-        return load
-
     def _on_typed(self) -> None:
         """Update the message for typed settings, unless it is about work in progress."""
         with self._lock:
-            if self._outcome == "refused":  # the typed settings may have fixed it
-                self._outcome = ""
+            if self._outcome == "refused" and self._refused != self._typed_now():
+                self._outcome = ""  # what was typed may have fixed it
             if self.state.level not in ("busy", "paused"):
-                self.readiness.tell()
+                self.readiness.update()
+
+    def _typed_now(self) -> tuple[dict[str, str], list[str]]:
+        return dict(self.typed.texts), list(self.setup.engines)
 
     def _on_side_error(self, error: Exception) -> None:
         self._show_beside(failure(error))
@@ -289,5 +293,6 @@ class Controller:
         """Stop following a job that could not be started or followed, and show the error."""
         self._follower = None
         self.views.job_failed()
-        self._rest(failure(error))
-        self._outcome = "refused"
+        with self._lock:
+            self._outcome, self._refused = "refused", self._typed_now()
+            self._rest(failure(error))

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from workbench.artifacts.footprint import Estimate
 from workbench.controller.footprint_prediction import ArtifactsWithFootprint
 from workbench.controller.forms.typed_settings import TypedSettings, wrong_settings
 from workbench.controller.model.data_preview import DataPreview
+from workbench.controller.model.inspection import LayerRow
 from workbench.controller.state import State
 from workbench.controller.view import View
+from workbench.errors import shortened_problem
 from workbench.models import Model
 from workbench.profiling import Profile
 
 CHOOSE = State("idle", "idle", "Choose a model to begin.")
+
+
+def loading_text(source: str) -> str:
+    """The message while `source` is loaded, shortened if it is long."""
+    return shortened_problem(f"Loading {source} …")
 
 
 class Readiness(View):
@@ -28,6 +35,8 @@ class Readiness(View):
         """
         self.hint = "Press Train or Compare."
         """Instruction once everything is ready; empty where the view has no button for it."""
+        self.loading = ""
+        """Source of the model that is being loaded; empty: none is."""
         self._show = show
         self._typed = typed
         self._model: Model | None = None
@@ -35,14 +44,26 @@ class Readiness(View):
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._model, self._wrong_model, self._wrong_artifacts = model, problem, ""
+        self.loading = ""
+        self._typed.know(None)
         if model is None:
-            self.tell()
+            self.update()
+
+    def show_layers(
+        self,
+        rows: Sequence[LayerRow] | None,
+        *,
+        loading: bool = False,  # noqa: ARG002
+    ) -> None:
+        """The parameters are known with the layers: reading them earlier would build the model."""
+        if rows is not None:
+            self._typed.know(self._model)
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._wrong_data = problem
         if preview is None and not problem and self._model is not None:
             self._wrong_data = f"{self._model.name} needs a dataset: choose one in the step Model."
-        self.tell()
+        self.update()
 
     def show_prediction(
         self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
@@ -56,7 +77,7 @@ class Readiness(View):
         elif prediction is not None:
             self._show(State("idle", "done", f"Generated {of}."))
         else:
-            self.tell()
+            self.update()
 
     def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
         if self._model is None:
@@ -71,10 +92,13 @@ class Readiness(View):
     def show_estimate(self, estimate: Estimate) -> None:  # noqa: ARG002
         if self._wrong_artifacts:  # it is mended
             self._wrong_artifacts = ""
-            self.tell()
+            self.update()
 
-    def tell(self) -> None:
+    def update(self) -> None:
         """Show what prevents training from starting, or that it can start."""
+        if self.loading:
+            self._show(State("idle", "busy", loading_text(self.loading)))
+            return
         wrong = self._wrong_model or self._wrong_data or self._wrong_artifacts
         if wrong:
             self._show(State("idle", "error", wrong))

@@ -24,6 +24,8 @@ class Restored(NamedTuple):
     dataset: str
     target: str
     """The target column where the dataset is a .csv file."""
+    groups: str
+    """Its column with the group of each row; empty without one."""
     settings: dict[str, Any]
     """Settings that differ from the defaults of the model and of `TrainingConfig`."""
     ortmodule: dict[str, Any]
@@ -71,6 +73,7 @@ def restored(run: Run) -> Restored:
         model,
         "" if dataset == own_dataset else dataset,
         "" if table is None else table.target,
+        "" if table is None else table.groups,
         settings,
         run.config.ortmodule.changed,
     )

@@ -45,6 +45,8 @@ class Setup:
     """Dataset argument of `load_dataset`; empty: the dataset of the model."""
     target: str = ""
     """Name of the target column where the dataset is a .csv file."""
+    groups: str = ""
+    """Name of the column with the group of each row there; empty: none."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Settings given by the user; others have the defaults of the model and of `TrainingConfig`."""
     ortmodule: dict[str, Any] = field(default_factory=dict)
@@ -57,10 +59,21 @@ class Setup:
     """Settings given for federated training; None: training is not federated."""
     tasks: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """Values given in the fields of each task whose section is open, by the task's name."""
+    personalised: dict[str, str] = field(default_factory=dict)
+    """Id of the last run of the pad of each model."""
     profiled: bool = False
     """Whether the artifacts of this model were profiled."""
     comparison_steps: int = COMPARISON_STEPS
     quiet_s: float = 0.0
+
+    def choose_dataset(self, dataset: str, target: str = "", groups: str = "") -> None:
+        """Set the dataset and its columns."""
+        self.dataset, self.target, self.groups = dataset.strip(), target.strip(), groups.strip()
+
+    @property
+    def chosen_dataset(self) -> tuple[str, str, str]:
+        """Dataset, target column and group column."""
+        return (self.dataset, self.target, self.groups)
 
     def copy(self) -> Setup:
         """A copy, independent of later changes."""

@@ -7,6 +7,10 @@ from typing import Literal, NamedTuple
 from workbench.display.encodable import encodable
 from workbench.errors import WorkbenchError, exception_text
 
+NOTHING_CHOSEN = "No model is chosen: pick a sample in the step Model, or type one."
+IN_PROGRESS = "A run is in progress in this page: stop it, or wait for its end."
+
+
 Level = Literal["idle", "busy", "paused", "done", "error"]
 
 
@@ -31,6 +35,10 @@ class State(NamedTuple):
     def active(self) -> bool:
         """Whether a job is in progress."""
         return self.status != "idle"
+
+
+PREPARING = State("starting", "busy", "Preparing the model and its data …", progress=0.0)
+STOPPED_EARLY = State("idle", "idle", "Stopped before the model and its data were loaded.")
 
 
 def failure(error: BaseException) -> State:

@@ -51,11 +51,17 @@ class StepsView(View):
         self._generated = False
         self._ended: dict[str, str] = {}
         self._running = ""
+        self._recorded = False
         typed.observe(self.update)
 
     def update(self) -> None:
         """Show the current state of the steps."""
         self._show(self.steps())
+
+    def show_recorded(self) -> None:
+        """Recorded runs are shown in the step Compare, until the next comparison."""
+        self._recorded = True
+        self.update()
 
     def steps(self) -> list[Step]:
         """All five, in order."""
@@ -71,6 +77,7 @@ class StepsView(View):
         running = ("compare" if state.compares else "train") if state.active else ""
         if running != self._running:
             self._running = running
+            self._recorded = self._recorded and running != "compare"
             self.update()
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
@@ -125,6 +132,8 @@ class StepsView(View):
         title = name.capitalize()
         if self._running == name:
             return Step(name, title, "busy", "in progress")
+        if name == "compare" and self._recorded:
+            return Step(name, title, "done", "recorded runs")
         lack = self._lack(name)
         if lack:
             return Step(name, title, "needs", lack)

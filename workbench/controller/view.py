@@ -99,8 +99,8 @@ class Views(View):
         self._views.append(view)
 
     def _to_all(self, name: str) -> Any:
-        def tell(*values: Any, **named: Any) -> None:
+        def notify(*values: Any, **named: Any) -> None:
             for view in self._views:
                 getattr(view, name)(*values, **named)
 
-        return tell
+        return notify

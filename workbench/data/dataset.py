@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,15 @@ MAP_FROM_BYTES = 64 << 20
 """Arrays of this size and more are memory-mapped when they are loaded; smaller ones are read."""
 
 
+class RowGroups(NamedTuple):
+    """A group of each row, such as the user that it is from."""
+
+    train: np.ndarray
+    """Text, (rows of the training split,)."""
+    test: np.ndarray
+    """Text, (rows of the test split,), empty without one."""
+
+
 class Dataset:
     """A dataset with a training and a test split.
 
@@ -34,6 +43,7 @@ class Dataset:
         classes: class names in the order of their indices, or None.
         vocabulary: of text, the symbol of each number of the input, in their order, or None.
         table: the .csv file that it was read from, with the names of its columns, or None.
+        groups: the group of each row, for `wb.federated.groups`, or None; it is not saved.
     """
 
     def __init__(
@@ -44,6 +54,7 @@ class Dataset:
         classes: tuple[str, ...] | None = None,
         vocabulary: tuple[str, ...] | None = None,
         table: CsvTable | None = None,
+        groups: RowGroups | None = None,
     ) -> None:
         self.name = name
         self.train = train
@@ -51,6 +62,7 @@ class Dataset:
         self.classes = classes
         self.vocabulary = vocabulary
         self.table = table
+        self.groups = groups
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, train={self.train!r}, test={self.test!r})"
@@ -112,7 +124,9 @@ def load_saved_dataset(folder: Path) -> Dataset:
 def _read_table(record: dict[str, Any] | None) -> CsvTable | None:
     if record is None:
         return None
-    return CsvTable(str(record["file"]), tuple(map(str, record["columns"])), str(record["target"]))
+    columns = tuple(map(str, record["columns"]))
+    groups = str(record.get("groups", ""))
+    return CsvTable(str(record["file"]), columns, str(record["target"]), groups)
 
 
 def _write_split(folder: Path, split_name: str, split: Split) -> None:

@@ -45,12 +45,8 @@ def _check_inputs(model: Model, split: Split, where: str) -> None:
             f"Model {model.name!r} takes {len(model.inputs)} inputs ({names}) but dataset {where} "
             f"has {len(split.inputs)}."
         )
+    refuse_fixed_batch(model)
     for spec, array in zip(model.inputs, split.inputs, strict=True):
-        if not spec.shape or isinstance(spec.shape[0], int):
-            raise DataError(
-                f"Input {spec.name!r} of model {model.name!r} has shape {shape_text(spec.shape)}, "
-                "with a fixed batch size. Export the model with a dynamic first axis to train it."
-            )
         if not fits(spec.shape, array):
             raise DataError(
                 f"Input {spec.name!r} of model {model.name!r} has shape {shape_text(spec.shape)} "
@@ -58,6 +54,20 @@ def _check_inputs(model: Model, split: Split, where: str) -> None:
             )
         _check_dtype(spec, array, where)
         refuse_not_finite(array, f"Input {spec.name!r} of dataset {where}")
+
+
+def refuse_fixed_batch(model: Model) -> None:
+    """Raise an error for a model that takes batches of one size alone.
+
+    Raises:
+        DataError: an input has a fixed first axis, or none.
+    """
+    for spec in model.inputs:
+        if not spec.shape or isinstance(spec.shape[0], int):
+            raise DataError(
+                f"Input {spec.name!r} of model {model.name!r} has shape {shape_text(spec.shape)}, "
+                "with a fixed batch size. Export the model with a dynamic first axis to train it."
+            )
 
 
 def _check_dtype(spec: TensorSpec, array: np.ndarray, where: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.data.arguments import check_fraction
-from workbench.data.dataset import Dataset
+from workbench.data.dataset import Dataset, RowGroups
 from workbench.data.split import Split
 from workbench.data.table import CsvTable
 from workbench.errors import FROM_USER_CODE, DataError, exception_text
@@ -30,6 +30,8 @@ class Rows(NamedTuple):
     """A tuple if there are several, one per loss."""
     classes: tuple[str, ...] | None = None
     table: CsvTable | None = None
+    groups: np.ndarray | None = None
+    """The group of each row, text, (rows,), or None."""
 
 
 def make_rows(inputs: Sequence[Any], target: Any, target_dtype: str | None = None) -> Rows:
@@ -77,7 +79,34 @@ def split_rows(rows: Rows, name: str, test_fraction: float, seed: int) -> Datase
     # Sorted: rows keep their order within a split, and a memory map is read sequentially.
     test_rows, train_rows = np.sort(order[:test_count]), np.sort(order[test_count:])
     test = _part(whole, test_rows) if test_count else None
-    return Dataset(name, _part(whole, train_rows), test, rows.classes, table=rows.table)
+    groups = None
+    if rows.groups is not None:
+        groups = RowGroups(rows.groups[train_rows], rows.groups[test_rows])
+    train = _part(whole, train_rows)
+    return Dataset(name, train, test, rows.classes, table=rows.table, groups=groups)
+
+
+def with_groups(rows: Rows, groups: Any) -> Rows:
+    """Rows with the group of each.
+
+    Args:
+        rows: without groups.
+        groups: (rows,), text or integers.
+
+    Raises:
+        DataError: it is not one text or integer per row.
+    """
+    names = _array(groups, "groups")
+    if names.dtype == object:
+        names = np.array([str(name) for name in names.reshape(-1)]).reshape(names.shape)
+    count = len(Split(rows.inputs, rows.target))
+    if names.shape != (count,):
+        raise DataError(
+            f"groups has shape {names.shape}, but there are {count} rows; give one group per row."
+        )
+    if names.dtype.kind not in "USiub":
+        raise DataError(f"groups has the dtype {names.dtype}; give text or integers.")
+    return rows._replace(groups=names.astype(str))
 
 
 def _part(whole: Split, rows: np.ndarray) -> Split:

@@ -14,3 +14,5 @@ class CsvTable(NamedTuple):
     """Names of the inputs' values, in their order."""
     target: str
     """Name of the target column."""
+    groups: str = ""
+    """Name of the column with the group of each row, which is no input; empty without one."""

@@ -7,14 +7,15 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 DIGITS = 3
 SMALLEST_PLAIN = 1e-4
-"""Smaller numbers are written in scientific notation."""
+LARGEST_PLAIN = 1e9
+"""Smaller numbers than the first, and those from the last on, are in scientific notation."""
 
 
 def significant(value: float) -> str:
     """Format a ratio or a throughput with at least three significant digits: 0.00283, 364, 12,345.
 
     Numbers from 100 on are rounded to an integer, with a comma between thousands. Halves are
-    rounded away from zero, as in JavaScript.
+    rounded away from zero, as in JavaScript. The loss of a diverged run may be 9.04e+26.
     """
     if not math.isfinite(value):
         return "–"  # noqa: RUF001, the front end's sign for a missing value
@@ -22,7 +23,7 @@ def significant(value: float) -> str:
         return "0"
     exact = Decimal(float(value))
     rounded = Context(prec=DIGITS, rounding=ROUND_HALF_UP).create_decimal(exact)
-    if abs(value) < SMALLEST_PLAIN:
+    if not SMALLEST_PLAIN <= abs(value) < LARGEST_PLAIN:
         return f"{float(rounded):.{DIGITS - 1}e}"
     # The exponent after rounding: 0.9996 is 1.00, not 1.000.
     decimals = DIGITS - 1 - rounded.adjusted()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.doctor.diagnosis import Finding, State
 from workbench.extension_build.build_extensions import find_compiler
-from workbench.extensions.native_extension import REBUILD, native_extension
+from workbench.extensions.native_extension import DEVICE_KERNELS, REBUILD, native_extension
 from workbench.tuning_results.product_times import kept_product_times
 from workbench.tuning_results.storage import all_stored
 
@@ -35,7 +35,8 @@ def tuning_finding() -> Finding:
     ]
     times = kept_product_times()
     if times is not None:
-        said.insert(0, f"{times.sentence}.")
+        own = not native_extension(DEVICE_KERNELS).problem
+        said.insert(0, f"{times.sentence(own_kernels=own)}.")
     nothing = "nothing measured; workbench tune MODEL measures what is fastest on this machine"
     state: State = "note" if any(found.entry is None for found in kept) else "ok"
     return Finding(subject, state, " ".join(said) or nothing, required=False)

@@ -73,11 +73,14 @@ class ORTModuleEngine(TorchEngine):
         self._seeds = StepSeeds(setup.config.seed)
         if setup.checkpoint is not None:
             self._seeds.batches = read_json(setup.checkpoint / STATE)["batches"]
+        process = self._process
+        if process is not None and process.seed is not None and self._loading_drew:
+            process = process.after_draws()
         self.wrapped = ORTModule(
             self.module,
             options=setup.config.ortmodule,
             disable_randomness=setup.disable_randomness,
-            exports=None if self._process is None else CachedExports(self._process),
+            exports=None if process is None else CachedExports(process),
         )
         self.replica = self.wrapped
 

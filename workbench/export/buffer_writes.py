@@ -77,6 +77,11 @@ def name_updates(model: ir.Model, updated: Sequence[str]) -> None:
             value.name = f"{_UPDATED}{name}"
 
 
+def is_update(output: ir.Value) -> bool:
+    """Whether `name_updates` named this output."""
+    return str(output.name).startswith(_UPDATED)
+
+
 def mark_updates(model: ir.Model, module: torch.nn.Module, prefix: str) -> None:
     """Replace each output named by `name_updates` by a marked node, which nothing uses.
 
@@ -90,7 +95,7 @@ def mark_updates(model: ir.Model, module: torch.nn.Module, prefix: str) -> None:
     import onnx_ir as ir
 
     graph = model.graph
-    for value in [each for each in graph.outputs if str(each.name).startswith(_UPDATED)]:
+    for value in [each for each in graph.outputs if is_update(each)]:
         graph.outputs.remove(value)
         buffer = str(value.name).removeprefix(_UPDATED).removeprefix(prefix)
         value.name = f"{buffer}.new"

@@ -1,4 +1,4 @@
-"""Descriptions of the programs that torch.export captures, which two modes can be compared by.
+"""Digests of the programs that torch.export captures, which two modes can be compared by.
 
 Everything that an exporter does after the capture depends on the program alone.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import torch
     from torch import fx
 
-Description = tuple[Any, ...]
+_Description = tuple[Any, ...]
 
 _PROBABILITY = "dropout_p"
 """Name of attention's argument."""
@@ -25,13 +25,13 @@ class NoDescriptionError(Exception):
     """The program holds what cannot be compared."""
 
 
-def described(program: torch.export.ExportedProgram, *, dropout: bool) -> Description:
-    """All that determines the graph of `program`, in a form that can be compared.
+def program_digest(program: torch.export.ExportedProgram, *, dropout: bool) -> str:
+    """A digest of all that determines the graph of `program`.
 
     Args:
         program: as captured, before any decomposition.
-        dropout: whether dropout may be active. The description is the same either way: a program
-            with active dropout has that of the program in which it is inactive.
+        dropout: whether dropout may be active. The digest is the same either way: a program with
+            active dropout has that of the program in which it is inactive.
 
     Raises:
         NoDescriptionError: it holds subgraphs or other objects that cannot be compared, or draws
@@ -39,15 +39,16 @@ def described(program: torch.export.ExportedProgram, *, dropout: bool) -> Descri
             although `dropout` is False.
     """
     numbers = {node: index for index, node in enumerate(program.graph.nodes)}
-    return (
+    description = (
         tuple(_described_node(node, numbers, dropout) for node in program.graph.nodes),
         str(program.graph_signature),
         str(sorted(program.range_constraints.items(), key=str)),
         tuple((name, _digest(value)) for name, value in sorted(program.constants.items())),
     )
+    return hashlib.sha256(repr(description).encode()).hexdigest()
 
 
-def _described_node(node: fx.Node, numbers: Mapping[fx.Node, int], dropout: bool) -> Description:
+def _described_node(node: fx.Node, numbers: Mapping[fx.Node, int], dropout: bool) -> _Description:
     if node.op == "get_attr":
         raise NoDescriptionError(f"{node.name} is a subgraph or a tensor of its own.")
     arguments, keywords = _without_dropout(node, dropout)
@@ -73,7 +74,7 @@ def _without_dropout(node: fx.Node, dropout: bool) -> tuple[tuple[Any, ...], dic
     """The arguments of a call, those that activate dropout in their inactive form.
 
     Raises:
-        NoDescriptionError: see `described`.
+        NoDescriptionError: see `program_digest`.
     """
     arguments, keywords = list(node.args), dict(node.kwargs)
     dropout_call, attention = _dropouts()

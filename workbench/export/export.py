@@ -18,11 +18,18 @@ from workbench.errors import ModelError, UntrainableError
 from workbench.export import torch_exporter, torchscript_exporter
 from workbench.export.effects.changed_state import ChangedStateError
 from workbench.export.export_failure import export_failure
-from workbench.export.exported_graph import EXPORTER, LAYER, MAX_IR_VERSION, finish
+from workbench.export.exported_graph import (
+    EXPORTER,
+    LAYER,
+    MAX_IR_VERSION,
+    finish,
+    outputs_of_module,
+)
 from workbench.export.exported_module import Signature, exported_module
 from workbench.machine.garbage_collection import infrequent_garbage_collection
 from workbench.modules.dynamic_axes import BATCH, DynamicAxes
 from workbench.modules.modes import export_modes, refuse_unsupported_training_settings
+from workbench.onnx_io.rewrite_check import check_rewrite
 
 if TYPE_CHECKING:
     import onnx
@@ -101,8 +108,10 @@ def export_onnx(
     import onnx_ir as ir
 
     from workbench.export.autograd.traced_backward import write_backward
+    from workbench.export.thread_modes import keep_modes_by_thread
     from workbench.export.traced.value_branches import without_value_branches
 
+    keep_modes_by_thread()
     inputs = tuple(_tensor(value) for value in example_inputs)
     if axes is None:
         _check_batch(inputs, input_names)
@@ -120,11 +129,13 @@ def export_onnx(
     ):
         export = partial(_exported, module, signature, exporters)
         name, model = _with_functions(export, functions) if training else export()
+        outputs = outputs_of_module(model)
         finish(model, module, name, updated, source_lines=source_lines)
         write_backward(model)
     if state_file is not None:
         state_file.take(model, [name for name, _ in module.named_parameters()])
     proto: onnx.ModelProto = ir.to_proto(model)
+    check_rewrite(proto, "exported graph finished", outputs)
     return proto
 
 

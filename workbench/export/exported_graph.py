@@ -12,9 +12,10 @@ import ast
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from workbench.export.buffer_writes import mark_updates
+from workbench.export.buffer_writes import is_update, mark_updates
 from workbench.export.user_line import line_of_trace
 from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, MARKS, SIZE_RANGES, mark_statistics
+from workbench.onnx_io.rewrite_check import OutputSpec
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -41,6 +42,21 @@ SCOPES = "pkg.torch.onnx.name_scopes"
 
 TRACE = "pkg.torch.onnx.stack_trace"
 """Metadata of a node in which torch notes the Python that called it."""
+
+
+def outputs_of_module(model: ir.Model) -> tuple[OutputSpec, ...]:
+    """The outputs that `finish` keeps: all of the exporter's but updated buffers."""
+    return tuple(
+        OutputSpec(
+            str(value.name),
+            int(value.dtype) if value.dtype is not None else 0,
+            None
+            if value.shape is None
+            else tuple(size if isinstance(size, int) else None for size in value.shape),
+        )
+        for value in model.graph.outputs
+        if not is_update(value)
+    )
 
 
 def finish(
@@ -162,8 +178,9 @@ def _keep_layer_names_only(model: ir.Model, source_lines: bool) -> None:
         lines[node] = line_of_trace(node.metadata_props.get(TRACE, "")) if source_lines else None
         scopes = ast.literal_eval(node.metadata_props.get(SCOPES, "[]"))
         # Such as ["", "model", "model.blocks.0.norm", "layer_norm"]: modules, then the function.
-        if len(scopes) > 2:
-            layers[node] = str(scopes[-2]).removeprefix(PREFIX)
+        scope = str(scopes[-2]) if len(scopes) > 2 else ""
+        if scope.startswith(PREFIX):
+            layers[node] = scope.removeprefix(PREFIX)
     passes.ClearMetadataAndDocStringPass()(model)
     for key in model.metadata_props.keys() - {CHANGED_INPUTS, SIZE_RANGES}:
         del model.metadata_props[key]
@@ -174,7 +191,7 @@ def _keep_layer_names_only(model: ir.Model, source_lines: bool) -> None:
         for output in node.outputs:
             output.metadata_props.clear()
         node.metadata_props.update(marks[node])
-        if layers.get(node, "model") != "model":
+        if node in layers:
             node.metadata_props[LAYER] = layers[node]
         line = lines[node]
         if line:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.onnx_io.large_file import SMALL_BYTES
+from workbench.onnx_io.tensor_data import point_to
 
 if TYPE_CHECKING:
+    import onnx
     import onnx_ir as ir
 
 
@@ -43,6 +45,21 @@ class StateFile:
                 shape=ir.Shape(tensor.numpy().shape),
                 name=name,
             )
+
+    def refer(self, initializer: onnx.TensorProto, value: np.ndarray) -> None:
+        """Give an initializer without a value this one, in this file unless it is small.
+
+        Args:
+            initializer: with its name, dtype and shape.
+            value: of the parameter of that name.
+        """
+        import onnx_ir as ir
+
+        if value.nbytes < SMALL_BYTES:
+            initializer.raw_data = np.ascontiguousarray(value).tobytes()
+            return
+        offset = self._offset(initializer.name, ir.tensor(value))
+        point_to(initializer, self._path, offset, value.nbytes)
 
     def _offset(self, name: str, tensor: ir.TensorProtocol) -> int:
         """Offset of the data of `tensor`, which is written if it is not in the file yet."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from workbench.export import torch_exporter
-from workbench.export.captured_program import Description, NoDescriptionError, described
+from workbench.export.captured_program import NoDescriptionError, program_digest
 from workbench.export.export import ONE_AT_A_TIME
 from workbench.export.exported_graph import EXPORTER
 from workbench.export.inactive_dropout import without_dropout
@@ -28,12 +28,15 @@ if TYPE_CHECKING:
     Export = Callable[[], onnx.ModelProto]
 
 
+T = TypeVar("T")
+
+
 class TrainingExport(NamedTuple):
     """A graph in training mode."""
 
     graph: onnx.ModelProto
-    program: Description | None
-    """Of its one capture; None: it is not known."""
+    program: str | None
+    """Digest of its one captured program; None: it is not known."""
 
 
 class _SameProgram(BaseException):
@@ -41,21 +44,33 @@ class _SameProgram(BaseException):
 
 
 def export_for_training(export: Export) -> TrainingExport:
-    """Call `export`, which exports a module in training mode, and describe its program."""
-    found: list[Description | None] = []
+    """Call `export`, which exports a module in training mode, and note its program."""
+    return TrainingExport(*with_program(export, lambda graph: graph))
+
+
+def with_program(
+    export: Callable[[], T], graph_of: Callable[[T], onnx.ModelProto]
+) -> tuple[T, str | None]:
+    """The result of `export`, which exports a module in training mode, and its program's digest.
+
+    Args:
+        export: exports the module.
+        graph_of: the graph in its result.
+    """
+    found: list[str | None] = []
 
     def note(program: Program) -> None:
         try:
-            found.append(described(program, dropout=True))
+            found.append(program_digest(program, dropout=True))
         except NoDescriptionError:
             found.append(None)
 
     with _captures_noted(note):
-        graph = export()
-    exporter = [each.value for each in graph.metadata_props if each.key == EXPORTER]
+        made = export()
+    exporter = [each.value for each in graph_of(made).metadata_props if each.key == EXPORTER]
     # A module that writes buffers, or calls functions of its own, is captured more than once.
     known = exporter == [torch_exporter.NAME] and len(found) == 1
-    return TrainingExport(graph, found[0] if known else None)
+    return made, found[0] if known else None
 
 
 def export_for_inference(
@@ -78,7 +93,7 @@ def export_for_inference(
 
     def compare(program: Program) -> None:
         try:
-            same = described(program, dropout=False) == training.program
+            same = program_digest(program, dropout=False) == training.program
         except NoDescriptionError:
             same = False
         if same:

@@ -49,7 +49,7 @@ _CHUNK_BYTES = 1 << 20
 _POLL_S = 0.05
 _KEY = re.compile("[0-9a-f]{64}")
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 """Takes a sentence about the cache."""
 
 
@@ -72,15 +72,15 @@ class ExportCache(NamedTuple):
     """The cache of this user."""
 
     folder: Path
-    tell: Tell
+    report: Report
 
     @classmethod
-    def of_user(cls, tell: Tell) -> ExportCache | None:
-        """The cache; None where it is turned off or cannot be used, which `tell` reports."""
+    def of_user(cls, report: Report) -> ExportCache | None:
+        """The cache; None where it is turned off or cannot be used, which `report` reports."""
         try:
             folder = cache_folder(FOLDER)
         except UnusableCacheError as error:
-            tell(str(error))
+            report(str(error))
             return None
         if folder is None:
             return None
@@ -89,22 +89,24 @@ class ExportCache(NamedTuple):
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             check_cache_folder(folder)
         except UnusableCacheError as error:
-            tell(str(error))
+            report(str(error))
             return None
         except OSError as error:
-            tell(f"No export is cached: {folder} cannot be used. {_reason(error)}")
+            report(f"No export is cached: {folder} cannot be used. {_reason(error)}")
             return None
-        return cls(folder, tell)
+        return cls(folder, report)
 
     @contextmanager
-    def locked(self, key: str) -> Iterator[None]:
+    def locked(self, key: str, kind: str = "") -> Iterator[None]:
         """Let one process at a time make the entry `key`; a folder that is read-only has no locks.
 
-        Keys that begin alike share a lock, so that locks do not pile up.
+        Keys of a kind that begin alike share a lock, so that locks do not pile up.
         """
         try:
             (self.folder / LOCKS).mkdir(exist_ok=True, mode=0o700)
-            descriptor = open_regular(self.folder / LOCKS / key[:2], os.O_RDWR | os.O_CREAT)
+            descriptor = open_regular(
+                self.folder / LOCKS / f"{kind}{key[:2]}", os.O_RDWR | os.O_CREAT
+            )
         except OSError:
             yield
             return
@@ -122,7 +124,7 @@ class ExportCache(NamedTuple):
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 if not reported:
-                    self.tell("waiting for another process that exports")
+                    self.report("waiting for another process that exports")
                     reported = True
                 time.sleep(_POLL_S)
             except OSError:  # the file system has no locks
@@ -158,7 +160,7 @@ class ExportCache(NamedTuple):
                 return True
         except (OSError, ValueError, _CorruptError) as error:
             reason = _reason(error) if isinstance(error, OSError) else str(error)
-            self.tell(
+            self.report(
                 f"The cached export in {entry} is corrupt, so the model is exported again: {reason}"
             )
         for left in directory.iterdir():
@@ -171,7 +173,9 @@ class ExportCache(NamedTuple):
         files = sorted(directory.iterdir())
         size = sum(file.stat().st_size for file in files)
         if size > LIMIT_BYTES:
-            self.tell(f"The export is not cached: {size / 1e9:.1f} GB are more than the cache has.")
+            self.report(
+                f"The export is not cached: {size / 1e9:.1f} GB are more than the cache has."
+            )
             return
         entry = self.folder / key
         try:
@@ -184,7 +188,7 @@ class ExportCache(NamedTuple):
                 self._remove(entry)
                 temporary.rename(entry)
         except (OSError, WorkbenchError) as error:
-            self.tell(f"The export is not cached: {_reason(error)}")
+            self.report(f"The export is not cached: {_reason(error)}")
 
     def contents(self) -> tuple[int, int]:
         """How many entries there are, and how many bytes they take."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 
-from workbench.export_cache.cache import ExportCache, Tell
+from workbench.export_cache.cache import ExportCache, Report
 
 
-def clear_cache(tell: Tell = warnings.warn) -> int:
+def clear_cache(tell: Report = warnings.warn) -> int:
     """Remove the exports that earlier runs left in the cache; they are made again when needed.
 
     Args:

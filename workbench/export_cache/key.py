@@ -35,18 +35,26 @@ _IRRELEVANT_BEGINNINGS = ("WORKBENCH_", "JPY_", "PYTEST_", "SSH_", "TERM", "XDG_
 """Environment variables of where and how a process was started, which do not affect its graphs."""
 
 
-def export_key(folder: Path, settings: Mapping[str, Any], environment: Mapping[str, str]) -> str:
+def export_key(process: str, settings: Mapping[str, Any]) -> str:
     """The key, 64 hexadecimal digits.
 
     Args:
-        folder: everything in it goes into the export: names and contents.
-        settings: further settings of the export, as JSON.
+        process: see `process_key`.
+        settings: of the export, as JSON.
+    """
+    return hashlib.sha256(json.dumps([process, settings], sort_keys=True).encode()).hexdigest()
+
+
+def process_key(folder: Path, environment: Mapping[str, str]) -> str:
+    """A digest, 64 hexadecimal digits, of what exports a saved model, whatever its settings.
+
+    Args:
+        folder: of the model: everything in it goes into the export, names and contents.
         environment: of the process that would export.
     """
     machine = describe_machine()
     parts = {
         "format": FORMAT,
-        "settings": settings,
         "python": sys.version,
         "machine": [machine["processor"], machine["cores"]],
         "packages": _installed(),

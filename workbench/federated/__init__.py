@@ -7,14 +7,8 @@ from __future__ import annotations
 
 from workbench.federated.app import app
 from workbench.federated.federate import federate
-from workbench.federated.splits import (
-    ClientSplit,
-    dirichlet,
-    feature_shift,
-    groups,
-    iid,
-    quantity,
-)
+from workbench.federated.group_split import groups
+from workbench.federated.splits import ClientSplit, dirichlet, feature_shift, iid, quantity
 
 __all__ = [
     "ClientSplit",

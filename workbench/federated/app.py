@@ -16,6 +16,7 @@ from workbench.federated.client_data import write_client_data
 from workbench.federated.prepared import Prepared, prepare_federation
 from workbench.federated.splits import ClientSplit
 from workbench.files.disk import disk_errors
+from workbench.files.user_path import user_path
 from workbench.models import Model
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run
@@ -32,7 +33,7 @@ def app(
     model: Model | str | Path,
     data: Dataset | str | None = None,
     *,
-    clients: int = 8,
+    clients: int | None = None,
     rounds: int = 10,
     strategy: str = "fedavg",
     split: ClientSplit | None = None,
@@ -55,6 +56,7 @@ def app(
         model: see `federate`.
         data: see `federate`; it needs a test split.
         clients: the most that take part; the first round waits for them until its time is over.
+            None: see `federate`.
         rounds: see `federate`.
         strategy: see `federate`.
         split: see `federate`.
@@ -70,7 +72,7 @@ def app(
         RunFolderError: the folder is not empty or cannot be written.
         ConfigError, ModelError, DataError, EngineError: see `federate`.
     """
-    folder = Path(path).absolute()
+    folder = user_path(path).absolute()
     with disk_errors(folder):
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise RunFolderError(f"{folder} is not empty; give a new folder.")

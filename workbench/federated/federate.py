@@ -19,7 +19,7 @@ def federate(
     model: Model | str | Path,
     data: Dataset | str | None = None,
     *,
-    clients: int = 8,
+    clients: int | None = None,
     rounds: int = 10,
     strategy: str = "fedavg",
     split: ClientSplit | None = None,
@@ -40,7 +40,7 @@ def federate(
     Args:
         model: a `Model`, or what `load_model` takes.
         data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
-        clients: how many; each needs a row.
+        clients: how many; each needs a row. None: one per group if the split is by group, else 8.
         rounds: of training and aggregation.
         strategy: one of Flower's: "fedavg", "fedavgm", "fedprox", "fedadagrad", "fedadam",
             "fedyogi", "fedmedian", "fedtrimmedavg", "krum", "multikrum", "bulyan".
@@ -50,7 +50,7 @@ def federate(
         **settings: fields of `FederationOptions`, such as `strategy_options`, `local_epochs`,
             `fraction`, `unavailable`, `privacy` or `secure_aggregation`, and fields of
             `TrainingConfig` for the clients, such as `batch_size`, `learning_rate` or `lora`. A
-            schedule of the learning rate goes by rounds.
+            schedule of the learning rate counts rounds.
 
     Raises:
         ConfigError: invalid settings; lists all of them.

@@ -12,11 +12,12 @@ from pydantic import ValidationError
 from workbench.data import Dataset
 from workbench.errors import ConfigError, EngineError, value_text
 from workbench.federated.splits import Assignment, ClientSplit, iid
+from workbench.load import load_model
 from workbench.models import Model
-from workbench.runs import Run, from_base, prepare
+from workbench.runs import Run, dataset_of, from_base, prepare
 from workbench.settings.config import TrainingConfig
 from workbench.settings.engines import ARTIFACTS_ENGINE
-from workbench.settings.federation import FederationOptions
+from workbench.settings.federation import DEFAULT_CLIENTS, FederationOptions
 from workbench.settings.setting_problems import problems_of
 
 _OF_ROUNDS = {
@@ -86,14 +87,20 @@ def prepare_federation(
     simulated = [name for name in SIMULATED if name in settings]
     if deployed and simulated:
         raise ConfigError([f"{name}= is for simulated clients." for name in simulated])
-    options, training = _settings(settings)
     chosen = iid() if split is None else split
-    if not callable(getattr(chosen, "assign", None)):
+    if not isinstance(chosen, ClientSplit):
         raise ConfigError(
             [f"split={value_text(split)}: give one of wb.federated, such as dirichlet(0.3)."]
         )
     loaded, origin = from_base(model, base, ())
-    loaded_model, dataset, config = prepare(loaded, data, {"tuning": "off", **training})
+    loaded_model = loaded if isinstance(loaded, Model) else load_model(loaded)
+    dataset = dataset_of(loaded_model, data)
+    clients = settings.get("clients")
+    if clients is None:
+        clients = chosen.fixed_clients(dataset) or DEFAULT_CLIENTS
+    options, training = _settings({**settings, "clients": clients})
+    chosen.check(dataset, options.clients)
+    _, _, config = prepare(loaded_model, dataset, {"tuning": "off", **training})
     if config.engine != ARTIFACTS_ENGINE:
         raise EngineError(
             f"engine={config.engine!r}: clients are devices and train with {ARTIFACTS_ENGINE!r}."
@@ -130,7 +137,7 @@ def _settings(given: dict[str, Any]) -> tuple[FederationOptions, dict[str, Any]]
         ConfigError: an option is wrong, or a setting has no meaning here.
     """
     problems = [
-        f"{name}={value_text(given[name])}: federated training goes by rounds; give {instead}."
+        f"{name}={value_text(given[name])}: federated training counts rounds; give {instead}."
         for name, instead in _OF_ROUNDS.items()
         if name in given
     ]

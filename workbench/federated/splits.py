@@ -7,7 +7,6 @@ one client.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +37,26 @@ class ClientSplit(ABC):
 
     name: str
 
+    def fixed_clients(self, data: Dataset) -> int | None:  # noqa: ARG002
+        """The number of clients if the split determines it, else None.
+
+        Raises:
+            DataError: the dataset cannot be divided so.
+        """
+        return None
+
+    def check(self, data: Dataset, clients: int) -> None:
+        """Check the number of clients.
+
+        Raises:
+            DataError: the dataset cannot be divided among so many.
+        """
+        if clients > len(data.train):
+            raise DataError(
+                f"clients={clients}: {data.name!r} has {len(data.train)} training rows, and each "
+                "client needs one."
+            )
+
     @abstractmethod
     def assign(self, data: Dataset, clients: int, rng: np.random.Generator) -> Assignment:
         """Draw the client of each row.
@@ -52,11 +71,7 @@ class _Proportional(ClientSplit):
 
     @override
     def assign(self, data: Dataset, clients: int, rng: np.random.Generator) -> Assignment:
-        if clients > len(data.train):
-            raise DataError(
-                f"clients={clients}: {data.name!r} has {len(data.train)} training rows, and each "
-                "client needs one."
-            )
+        self.check(data, clients)
         groups, test_groups = self._groups(data)
         for _ in range(ATTEMPTS):
             shares = {int(group): self._shares(clients, rng) for group in np.unique(groups)}
@@ -122,11 +137,7 @@ class _FeatureShift(ClientSplit):
 
     @override
     def assign(self, data: Dataset, clients: int, rng: np.random.Generator) -> Assignment:
-        if clients > len(data.train):
-            raise DataError(
-                f"clients={clients}: {data.name!r} has {len(data.train)} training rows, and each "
-                "client needs one."
-            )
+        self.check(data, clients)
         values = _row_means(data.train)
         order = np.argsort(values, kind="stable")
         train = np.empty(len(values), np.int64)
@@ -136,38 +147,6 @@ class _FeatureShift(ClientSplit):
         first_values = np.array([values[rows[0]] for rows in ranges[1:]])
         tested = np.empty(0) if data.test is None else _row_means(data.test)
         return Assignment(train, np.searchsorted(first_values, tested, side="right"))
-
-
-class _Groups(ClientSplit):
-    """By a group that each row has, such as a user: one client a group."""
-
-    name = "groups"
-
-    def __init__(self, train: Sequence[object], test: Sequence[object] | None) -> None:
-        self._train = np.asarray(train).astype(str)
-        self._test = np.empty(0, str) if test is None else np.asarray(test).astype(str)
-
-    @override
-    def assign(self, data: Dataset, clients: int, rng: np.random.Generator) -> Assignment:
-        tested = 0 if data.test is None or not len(self._test) else len(data.test)
-        for found, expected, which in (
-            (self._train, len(data.train), "train"),
-            (self._test, tested, "test"),
-        ):
-            if found.shape != (expected,):
-                raise DataError(
-                    f"groups: {which}= has shape {found.shape}, but the {which} split of "
-                    f"{data.name!r} has {expected} rows; give one group per row."
-                )
-        names = np.unique(self._train)
-        if len(names) != clients:
-            raise DataError(
-                f"clients={clients}, but there are {len(names)} groups; use clients={len(names)}."
-            )
-        unknown = sorted(set(self._test) - set(names))
-        if unknown:
-            raise DataError(f"groups: {unknown[0]!r} of test= has no training rows.")
-        return Assignment(np.searchsorted(names, self._train), np.searchsorted(names, self._test))
 
 
 def iid() -> ClientSplit:
@@ -203,16 +182,6 @@ def quantity(alpha: float) -> ClientSplit:
 def feature_shift() -> ClientSplit:
     """By feature: rows sorted by the mean of their first input, in as many ranges as clients."""
     return _FeatureShift()
-
-
-def groups(train: Sequence[object], test: Sequence[object] | None = None) -> ClientSplit:
-    """By a group of each row, such as the user that it is from: one client per group.
-
-    Args:
-        train: the group of each row of the training split.
-        test: of each row of the test split; None: clients do not evaluate.
-    """
-    return _Groups(train, test)
 
 
 def _divided(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workbench.figures.curve_style import curve_styles
 from workbench.settings.engines import engine_info
 
 LIVE_WIDTH_PX = 1.75
@@ -17,5 +19,19 @@ def line_style(engine: str) -> dict[str, Any]:
         EngineError: there is no such engine.
     """
     info = engine_info(engine)
-    dashes = tuple(length / LIVE_WIDTH_PX for length in info.dash)
-    return {"color": info.color, "linestyle": (0, dashes) if dashes else "-"}
+    return _drawn(info.color, info.dash)
+
+
+def line_styles(engines: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """The same for several curves, as `curve_styles`: those of one engine differ.
+
+    Args:
+        engines: name of the engine of each curve, by its key.
+    """
+    styles = curve_styles(engines)
+    return {key: _drawn(style["color"], style["dash"]) for key, style in styles.items()}
+
+
+def _drawn(color: str, dash: Sequence[float]) -> dict[str, Any]:
+    dashes = tuple(length / LIVE_WIDTH_PX for length in dash)
+    return {"color": color, "linestyle": (0, dashes) if dashes else "-"}

@@ -42,9 +42,25 @@ def from_zero(axes: Axes) -> None:
         axes.set_ylim(0, 1.08 * max(tops))
 
 
+def note_if_empty(axes: Axes, text: str) -> None:
+    """Put `text` into a panel without a point; its axes would have made-up numbers."""
+    if any(len(line.get_ydata()) for line in axes.lines):  # type: ignore[arg-type]
+        return
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", fontsize=8)
+
+
 def printable(text: str) -> str:
     """`text` without what no font has: a name that was read from a record may hold anything."""
     return "".join(mark if mark.isprintable() or mark == "\n" else " " for mark in text)
+
+
+def legend_label(name: str) -> str:
+    """`name` as a label that a legend shows as it stands: dollar signs delimit no formula, and
+    matplotlib leaves out labels that begin with an underscore."""
+    shown = printable(name).replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown
 
 
 def caption(figure: Figure, text: str) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from workbench.errors import WorkbenchError, value_text
 from workbench.files.disk import disk_errors
 from workbench.files.input_file import display_path, file_kind
+from workbench.files.user_path import user_path
 
 
 @contextmanager
@@ -37,14 +38,14 @@ def replacing_file(path: Path, failure: type[WorkbenchError]) -> Iterator[Path]:
 
 
 def output_path(path: object, failure: type[WorkbenchError]) -> Path:
-    """The path of a file to write, as a caller passes it.
+    """The path of a file to write, as a caller passes it; a leading ~ is the home folder.
 
     Raises:
         failure: it is neither a string nor a path.
     """
     if not isinstance(path, str | os.PathLike):
         raise failure(f"{value_text(path)} is not the path of a file to write: give a string.")
-    return Path(path)
+    return user_path(Path(path))
 
 
 def check_place(path: Path, failure: type[WorkbenchError]) -> Path:

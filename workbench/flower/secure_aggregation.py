@@ -23,9 +23,7 @@ from typing_extensions import override
 
 from workbench.errors import shortened_problem
 from workbench.flower.client.client_messages import ARRAYS, CONFIG, array_record, arrays_of
-
-LARGEST_WEIGHT = 8.0
-"""Flower's default range of a weight that is sent; what is outside is clipped."""
+from workbench.settings.federation import LARGEST_SECURE_WEIGHT
 
 THRESHOLD = 0.67
 """Share of the clients of a round whose answers are needed to find the sum."""
@@ -79,7 +77,7 @@ def secure_mean(
         num_shares=1.0,
         reconstruction_threshold=THRESHOLD,
         max_weight=most_rows,
-        clipping_range=LARGEST_WEIGHT,
+        clipping_range=LARGEST_SECURE_WEIGHT,
         timeout=timeout_s,
     )
     grid = SimpleNamespace(

@@ -8,6 +8,7 @@ This line alone changes a script of transformers; one of Seq2SeqTrainer imports 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
@@ -30,6 +31,8 @@ class ORTTrainer(Trainer):
     labels are, and how to smooth them; `model_wrapped` is the ORTModule, or its wrapper in
     several processes. Evaluation and prediction run in PyTorch. DeBERTa that classifies sequences
     gets the `problem_type` of its labels in its config, as the other models set it themselves.
+    Where the Trainer reads nothing but the model's loss, the graph computes nothing else, and
+    leaves out ignored labels and padding.
 
     Args:
         args: those of `transformers.Trainer`. The model may be an ORTModule, which is used then.
@@ -91,6 +94,23 @@ class ORTTrainer(Trainer):
         _set_problem_type(self.model, inputs.get("labels"))
         loss: Tensor = super().training_step(model, inputs, *args)
         return loss
+
+    @override
+    def compute_loss(
+        self,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Any = None,
+    ) -> Any:
+        compute = partial(super().compute_loss, model, inputs, return_outputs, num_items_in_batch)
+        ours = self.ort_module
+        others = return_outputs or self.label_smoother or self.compute_loss_func
+        if ours is None or others or model._forward_hooks or ours._forward_hooks:
+            return compute()
+        # Of a dict it reads the loss, of a tuple the first.
+        with ours.reading("loss", "0"):
+            return compute()
 
     def _refuse_to_train_without(self, model: nn.Module) -> None:
         """Raise a ConfigError if a wrapper of the model does not contain its ORTModule."""

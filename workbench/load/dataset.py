@@ -14,10 +14,11 @@ from workbench.data.arguments import (
     check_image_size,
     check_seed,
 )
-from workbench.data.rows import Rows, make_rows, split_rows
+from workbench.data.rows import Rows, make_rows, split_rows, with_groups
 from workbench.display.display_name import as_name, check_name
 from workbench.errors import DataError, nearest, value_text
 from workbench.files.input_file import check_file, display_path, path_exists
+from workbench.files.user_path import user_path
 from workbench.models import Model
 
 DEFAULT_TEST_FRACTION = 0.2
@@ -33,6 +34,7 @@ def load_dataset(
     classes: tuple[str, ...] | None = None,
     target_dtype: str | None = None,
     image_size: tuple[int, int] | None = None,
+    groups: Any = None,
 ) -> Dataset:
     """Load a dataset and split it.
 
@@ -55,6 +57,9 @@ def load_dataset(
         target_dtype: "float32" or "int64" to override the default for the target's dtype.
         image_size: (height, width) in pixels to which images of a folder are resized; None: all
             must have the same size.
+        groups: the group of each row, such as the user that it is from, for `wb.federated.groups`:
+            for .csv, the name of a column, which is then no input; otherwise an array (rows,) of
+            text or integers, which is split as the rows are.
 
     Raises:
         DataError: the source is unknown, missing or corrupt; it contains NaN, infinity, objects or
@@ -69,12 +74,14 @@ def load_dataset(
     if sample is not None:
         if target is not None:
             raise DataError(f"Dataset {sample!r} already has a target; omit target.")
+        if groups is not None:
+            raise DataError(f"Dataset {sample!r} has no groups; omit groups.")
         dataset = _load_sample(sample, test_fraction, seed)
         return Dataset(
             name or dataset.name, dataset.train, dataset.test, dataset.classes, dataset.vocabulary
         )
     try:
-        found, rows = _read(source, target, target_dtype, image_size)
+        found, rows = _read(source, target, target_dtype, image_size, groups)
     except DataError as error:
         if _hides_sample(source):
             raise DataError(
@@ -126,11 +133,30 @@ def _load_sample(name: str, test_fraction: float, seed: int) -> Dataset:
 
 
 def _read(
-    source: Any, target: Any, target_dtype: str | None, image_size: tuple[int, int] | None
+    source: Any,
+    target: Any,
+    target_dtype: str | None,
+    image_size: tuple[int, int] | None,
+    groups: Any,
 ) -> tuple[str, Rows]:
     """A name and the rows of `source`."""
+    if isinstance(groups, str) and _is_csv(source):
+        path = user_path(source)
+        return as_name(path.stem), _read_table(path, target, target_dtype, groups)
+    if isinstance(groups, str):
+        raise DataError(
+            f"groups={groups!r}: only a .csv file has columns; give an array with the group of "
+            "each row."
+        )
+    name, rows = _read_rows(source, target, target_dtype, image_size)
+    return name, rows if groups is None else with_groups(rows, _as_array(groups))
+
+
+def _read_rows(
+    source: Any, target: Any, target_dtype: str | None, image_size: tuple[int, int] | None
+) -> tuple[str, Rows]:
     if isinstance(source, str | Path):
-        path = Path(source)
+        path = user_path(source)
         return as_name(path.stem), _read_path(path, target, target_dtype, image_size)
     if _is_torch_dataset(source):
         from workbench.data.readers.torch_rows import read_torch_dataset
@@ -156,13 +182,29 @@ def _read(
     return "arrays", make_rows([_as_array(one) for one in inputs], targets, target_dtype)
 
 
-def _read_path(
-    path: Path, target: Any, target_dtype: str | None, image_size: tuple[int, int] | None
-) -> Rows:
+def _is_csv(source: Any) -> bool:
+    return isinstance(source, str | Path) and Path(source).suffix.lower() == ".csv"
+
+
+def _read_table(path: Path, target: Any, target_dtype: str | None, groups: str | None) -> Rows:
+    from workbench.data.readers.csv_file import read_csv
+
+    _check_target_name(target)
+    check_file(path, DataError)
+    return read_csv(path, target, target_dtype, groups)
+
+
+def _check_target_name(target: Any) -> None:
     if target is not None and not isinstance(target, str):
         raise DataError(
             f"With a path, target must be the name of the target, not {type(target).__name__}."
         )
+
+
+def _read_path(
+    path: Path, target: Any, target_dtype: str | None, image_size: tuple[int, int] | None
+) -> Rows:
+    _check_target_name(target)
     if path_exists(path) and path.is_dir():
         from workbench.data.readers.image_folder import read_image_folder
 
@@ -172,10 +214,8 @@ def _read_path(
         from workbench.data.readers.npz_file import read_npz
 
         return read_npz(path, target, target_dtype)
-    if path.suffix.lower() == ".csv":
-        from workbench.data.readers.csv_file import read_csv
-
-        return read_csv(path, target, target_dtype)
+    if _is_csv(path):
+        return _read_table(path, target, target_dtype, None)
     raise DataError(f"{display_path(path)} is not a .npz file, a .csv file or a folder of images.")
 
 

@@ -56,19 +56,29 @@ def export_modes(module: torch.nn.Module, *, training: bool) -> Iterator[frozens
         yield frozenset(updated) if training else None
 
 
+def averages_cumulatively(module: torch.nn.Module) -> bool:
+    """Whether a BatchNorm in it is in training mode and keeps a cumulative average."""
+    return any(map(_averages, module.modules()))
+
+
+def _averages(layer: torch.nn.Module) -> bool:
+    from torch.nn.modules.batchnorm import _BatchNorm
+
+    return (
+        isinstance(layer, _BatchNorm)
+        and layer.training
+        and layer.track_running_stats
+        and layer.momentum is None
+    )
+
+
 def refuse_unsupported_training_settings(module: torch.nn.Module) -> None:
     """Raise an UntrainableError for layer settings that ONNX cannot represent in training."""
     import torch
-    from torch.nn.modules.batchnorm import _BatchNorm
 
     for name, layer in module.named_modules():
         where = name or type(layer).__name__
-        if (
-            isinstance(layer, _BatchNorm)
-            and layer.training
-            and layer.track_running_stats
-            and layer.momentum is None
-        ):
+        if _averages(layer):
             raise UntrainableError(
                 f"{where} keeps a cumulative average of its statistics (momentum=None), which ONNX "
                 "cannot express. Set its momentum, for example to 0.1."

@@ -14,7 +14,7 @@ from workbench.files.input_file import check_file, read_file
 from workbench.onnx_io.constants import lift_constants
 from workbench.onnx_io.external_data import LARGE_BYTES, every_tensor, read_external_data
 from workbench.onnx_io.graph import graph_inputs
-from workbench.onnx_io.half_precision import make_float32
+from workbench.onnx_io.half_precision import REWRITE, make_float32
 from workbench.onnx_io.large_file import MAX_BYTES, without_initializers
 from workbench.onnx_io.nodes import check_operators, every_node, sort_nodes
 from workbench.onnx_io.opset import converted, opset_of, refuse_unknown_opset
@@ -65,9 +65,11 @@ def read_onnx(path: Path) -> OnnxFile:
     _check_sizes(path, model)
     check_operators(model, opset_of(model), name)
     model = _plain(model)
-    notices = make_float32(model)
+    notices, outputs = make_float32(model)
     sort_nodes(model.graph, name)
     model = _checked(model, path)
+    if notices:
+        check_rewrite(model, REWRITE, outputs)
     lift_constants(model)
     model, ordered = _in_order(model)
     return OnnxFile(model, (*notices, *ordered))

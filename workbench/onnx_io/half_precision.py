@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.modules.parameter_dtypes import notice
 from workbench.onnx_io.external_data import every_tensor
+from workbench.onnx_io.rewrite_check import OutputSpec, output_specs
 from workbench.onnx_io.tensor_data import tensor_array
 
 if TYPE_CHECKING:
@@ -18,22 +19,30 @@ TYPE_ATTRIBUTES = frozenset({"dtype", "output_dtype", "stash_type", "to"})
 """Attributes that set the type of an output."""
 
 
-def make_float32(model: onnx.ModelProto) -> tuple[str, ...]:
+REWRITE = "half precision as float32"
+
+
+def make_float32(model: onnx.ModelProto) -> tuple[tuple[str, ...], tuple[OutputSpec, ...]]:
     """Convert all half-precision values of `model` to float32 in place, inputs and outputs too.
 
     Returns:
-        A message per converted dtype.
+        A message per converted dtype; and the outputs that the graph has now, for `check_rewrite`,
+        which supposes a valid graph: that of a file is checked later.
     """
     import onnx
 
     halves: set[int] = {onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
+    outputs = tuple(
+        each._replace(element_type=onnx.TensorProto.FLOAT) if each.element_type in halves else each
+        for each in output_specs(model)
+    )
     names: dict[str, list[str]] = {}
     for tensor in every_tensor(model):
         if tensor.data_type in halves:
             dtype = onnx.TensorProto.DataType.Name(tensor.data_type).lower()
             names.setdefault(dtype, []).append(tensor.name)
     if not names:
-        return ()
+        return (), outputs
     for tensor in every_tensor(model):
         if tensor.data_type in halves:
             _widen(tensor)
@@ -43,7 +52,7 @@ def make_float32(model: onnx.ModelProto) -> tuple[str, ...]:
     # Types of intermediate values are inferred again.
     del model.graph.value_info[:]
     _retype(model.graph.node, halves)
-    return tuple(notice(dtype, held) for dtype, held in names.items())
+    return tuple(notice(dtype, held) for dtype, held in names.items()), outputs
 
 
 def _widen(tensor: onnx.TensorProto) -> None:

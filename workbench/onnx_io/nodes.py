@@ -105,6 +105,13 @@ def every_node(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
             yield from every_node(graph.node)
 
 
+def every_graph(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """The graph and the subgraphs of its nodes."""
+    yield graph
+    for node in every_node(graph.node):
+        yield from _subgraphs(node)
+
+
 def _subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
     for attribute in node.attribute:
         if attribute.HasField("g"):

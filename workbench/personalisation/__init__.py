@@ -11,12 +11,13 @@ Importing this package loads numpy only; models run in child processes.
 
 from __future__ import annotations
 
-from workbench.personalisation.example import Example
-from workbench.personalisation.examples import Examples
+from workbench.personalisation.examples.example import Example
+from workbench.personalisation.examples.examples import Examples
 from workbench.personalisation.outcome import Outcome, Prediction
 from workbench.personalisation.personalisation import Personalisation
 from workbench.personalisation.personalise import personalise
 from workbench.personalisation.prepare import prepare
+from workbench.personalisation.recorded import load_personalisation
 
 __all__ = [
     "Example",
@@ -24,6 +25,7 @@ __all__ = [
     "Outcome",
     "Personalisation",
     "Prediction",
+    "load_personalisation",
     "personalise",
     "prepare",
 ]

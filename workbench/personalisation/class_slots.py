@@ -52,6 +52,12 @@ class ClassSlots(NamedTuple):
         )
         return cls(tuple(labels), outputs, tuple(base_classes))
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The class of each output up to the last one of the labels."""
+        new = [label for label in self.labels if label not in self.base_classes]
+        return (*self.base_classes, *new)
+
     def targets(self, labels: Sequence[str]) -> np.ndarray:
         """The outputs of `labels`, int64."""
         index = dict(zip(self.labels, self.outputs, strict=True))

@@ -14,7 +14,7 @@ from workbench.errors import DataError, RunError, WorkbenchError
 from workbench.inference import InferenceProcess
 from workbench.models import Model
 from workbench.onnx_io.onnx_path import onnx_path
-from workbench.personalisation.example import stored_value
+from workbench.personalisation.examples.example import Kind, stored_value
 from workbench.personalisation.exported import (
     export_personal,
     has_graph,
@@ -66,7 +66,8 @@ class Personalisation:
         self._before: Outcome | None = None
         self._after: Outcome | None = None
         self._error: WorkbenchError | None = None
-        self._started = time.perf_counter()
+        # Of a recorded run it is not known.
+        self._started = None if run.ended else time.perf_counter()
         self._seconds: float | None = None
         self._folder = folder
         self._process = InferenceProcess(run.config.threads)
@@ -77,6 +78,11 @@ class Personalisation:
 
     def __repr__(self) -> str:
         return f"<Personalisation {self.run.id}: {self.status}>"
+
+    @property
+    def kind(self) -> Kind:
+        """Of the examples: "image", "audio" or "text"."""
+        return self._plan.base.kind
 
     @property
     def status(self) -> Status:
@@ -112,7 +118,7 @@ class Personalisation:
 
     @property
     def seconds(self) -> float | None:
-        """From the start to `after`; None until then."""
+        """From the start to `after`; None until then, and for a recorded run."""
         return self._seconds
 
     def wait(self, timeout: float | None = None) -> Personalisation:
@@ -231,7 +237,8 @@ class Personalisation:
             trained = TrainedModel(path, self._plan.base, classes, outputs, self._process)
             self._after = self._outcome(trained)
             self._trained = trained
-            self._seconds = time.perf_counter() - self._started
+            if self._started is not None:
+                self._seconds = time.perf_counter() - self._started
         except WorkbenchError as error:
             self._error = error
         except Exception as error:

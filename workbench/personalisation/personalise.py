@@ -11,8 +11,8 @@ from workbench.errors import ConfigError, DataError, nearest, value_text
 from workbench.load.base_sample import BaseSample, base_samples
 from workbench.personalisation.base_model import base_model
 from workbench.personalisation.class_slots import ClassSlots
-from workbench.personalisation.example import Kind
-from workbench.personalisation.examples import Examples
+from workbench.personalisation.examples.example import Kind
+from workbench.personalisation.examples.examples import Examples
 from workbench.personalisation.personalisation import Personalisation
 from workbench.personalisation.plan import PersonalisationPlan
 from workbench.personalisation.text_windows import split_text, text_dataset

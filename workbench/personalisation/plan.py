@@ -7,7 +7,7 @@ from typing import NamedTuple
 from workbench.data import Dataset
 from workbench.load.base_sample import BaseSample
 from workbench.personalisation.class_slots import ClassSlots
-from workbench.personalisation.example import Example
+from workbench.personalisation.examples.example import Example
 
 
 class PersonalisationPlan(NamedTuple):

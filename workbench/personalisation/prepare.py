@@ -9,7 +9,7 @@ from typing import Any
 from workbench.artifacts import generate_from_saved
 from workbench.data.target_specs import target_spec
 from workbench.personalisation.base_model import base_model
-from workbench.personalisation.example import Kind
+from workbench.personalisation.examples.example import Kind
 from workbench.personalisation.personalise import chosen_base, trains_head_alone
 from workbench.runs.launch import worker_environment
 from workbench.settings.config import TrainingConfig, make_config

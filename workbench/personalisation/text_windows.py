@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.data import Dataset, Split
 from workbench.errors import DataError
-from workbench.personalisation.training_data import check_share
+from workbench.personalisation.training_data import DATA_NAME, check_share
 
 STRIDE = 8
 """Characters from one window of the training split to the next."""
@@ -47,7 +47,7 @@ def text_dataset(train: str, test: str, alphabet: Sequence[str], context: int) -
     Those of the training split overlap; those of the test split do not.
     """
     return Dataset(
-        "examples",
+        DATA_NAME,
         windows(encode(train, alphabet), context, STRIDE),
         windows(encode(test, alphabet), context, context),
         tuple(alphabet),

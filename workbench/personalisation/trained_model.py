@@ -11,7 +11,7 @@ import numpy as np
 from workbench.data import Split
 from workbench.inference import InferenceProcess
 from workbench.load.base_sample import BaseSample
-from workbench.personalisation.example import Example
+from workbench.personalisation.examples.example import Example
 from workbench.personalisation.outcome import Outcome, Prediction
 from workbench.personalisation.text_windows import encode
 

@@ -13,9 +13,11 @@ from workbench.data.augmentation import varied_clips, varied_images
 from workbench.data.spectrogram import spectrograms
 from workbench.errors import DataError, value_text
 from workbench.personalisation.class_slots import ClassSlots
-from workbench.personalisation.example import FULL_SCALE, Example, Kind
-from workbench.personalisation.examples import Examples
+from workbench.personalisation.examples.example import FULL_SCALE, Example, Kind
+from workbench.personalisation.examples.examples import Examples
 
+DATA_NAME = "examples"
+"""Name of the dataset of a user's own examples."""
 ROWS = {"image": 480, "audio": 240}
 """Rows of the augmented training split, by kind."""
 
@@ -86,7 +88,7 @@ def class_dataset(kind: Kind, parts: Parts, slots: ClassSlots, seed: int, augmen
     train = Split([inputs], slots.targets(labels * len(rows)))
     held_out = model_inputs(kind, [_array(item) for item in parts.held_out])
     test = Split([held_out], slots.targets([item.label for item in parts.held_out]))
-    return Dataset("examples", train, test)
+    return Dataset(DATA_NAME, train, test, slots.classes)
 
 
 def _array(item: Example) -> np.ndarray:

@@ -170,13 +170,7 @@ def prepare(
             f"Engine {config.engine!r} needs an nn.Module, and {loaded.name!r} was loaded from an "
             "ONNX file. Use engine='ondevice', or load the module that it was exported from."
         )
-    if data is None:
-        if loaded.dataset is None:
-            raise DataError(
-                f"Model {loaded.name!r} has no default dataset; pass one as the second argument."
-            )
-        data = loaded.dataset
-    dataset = data if isinstance(data, Dataset) else load_dataset(data)
+    dataset = dataset_of(loaded, data)
     if config.requires_grad is not None:
         trainable_names(loaded.parameter_names, config.requires_grad)
     if config.lora is not None:
@@ -198,6 +192,21 @@ def prepare(
             f"early_stopping looks at the test loss, and {dataset.name!r} has no test split."
         )
     return loaded, dataset, with_chosen_kernels(config, loaded)
+
+
+def dataset_of(model: Model, data: Dataset | str | None) -> Dataset:
+    """The dataset of a run; that of the sample for None.
+
+    Raises:
+        DataError: it cannot be loaded, or the model has no default dataset.
+    """
+    if data is None:
+        if model.dataset is None:
+            raise DataError(
+                f"Model {model.name!r} has no default dataset; pass one as the second argument."
+            )
+        data = model.dataset
+    return data if isinstance(data, Dataset) else load_dataset(data)
 
 
 def load_run(run_id: str | Path) -> Run:

@@ -41,10 +41,18 @@ def run_title(model: str, engine: str, started: float) -> str:
         engine: its name, or `trained_by`.
         started: seconds since the epoch, shown in local time; NaN where it is not recorded.
     """
-    parts = [part for part in (model, engine) if part]
+    return " · ".join(part for part in (model, engine, start_text(started)) if part)
+
+
+def start_text(started: float) -> str:
+    """Local time, as "23 Nov 14:05:12", with a year that is not this one; empty if not recorded.
+
+    Args:
+        started: seconds since the epoch; NaN where it is not recorded.
+    """
     with contextlib.suppress(OverflowError, OSError, ValueError):  # NaN, or a year that is none
         now, moment = time.localtime(), time.localtime(started)
         day = f"{moment.tm_mday} {time.strftime('%b', moment)}"
         year = "" if moment.tm_year == now.tm_year else f" {moment.tm_year}"
-        parts.append(f"{day}{year} {time.strftime('%H:%M:%S', moment)}")
-    return " · ".join(parts)
+        return f"{day}{year} {time.strftime('%H:%M:%S', moment)}"
+    return ""

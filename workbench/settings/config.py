@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import (
@@ -17,6 +16,7 @@ from pydantic import (
 )
 
 from workbench.errors import ConfigError
+from workbench.files.user_path import user_path
 from workbench.losses.loss import Loss, as_losses, losses_from_json, losses_to_json
 from workbench.machine.threads import RECORD, default_threads, within_cores
 from workbench.settings.device import Device, as_device, memory_problem
@@ -209,7 +209,7 @@ class TrainingConfig(PlainNumbers):
             return value
         if not value or "\0" in value:
             raise ValueError(f"tuning={value!r}: give {', '.join(TUNINGS)}, or the path of a file.")
-        return str(Path(value).expanduser().absolute())
+        return str(user_path(value).absolute())
 
     @model_validator(mode="after")
     def _need_evaluation(self) -> TrainingConfig:

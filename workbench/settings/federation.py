@@ -108,6 +108,12 @@ STRATEGY_OPTIONS: Mapping[str, tuple[str, ...]] = {
 assert set(STRATEGY_OPTIONS) == set(get_args(StrategyName))
 
 
+DEFAULT_CLIENTS = 8
+"""Where the division of the rows does not determine it, as one by groups does."""
+
+LARGEST_SECURE_WEIGHT = 8.0
+"""Flower's default range of a weight in secure aggregation, which would clip what is outside."""
+
 MOST_SECURE_CLIENTS = 1000
 """Sums of SecAgg+ are modulo 2^32 and a client adds up to 2^22, so that 1024 clients fit."""
 
@@ -117,7 +123,7 @@ class FederationOptions(PlainNumbers):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    clients: int = Field(default=8, ge=1, le=10_000, description="simulated clients")
+    clients: int = Field(default=DEFAULT_CLIENTS, ge=1, le=10_000, description="simulated clients")
     rounds: int = Field(default=10, ge=1, description="rounds of training and aggregation")
     strategy: StrategyName = Field(default="fedavg", description="aggregation strategy of Flower")
     strategy_options: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from workbench.errors import ConfigError
+from workbench.files.user_path import user_path
 from workbench.machine.threads import RECORD, within_cores
 from workbench.settings.operator_kernels import ORTModuleChoices
 from workbench.settings.plain_numbers import PlainNumbers
@@ -80,8 +81,8 @@ class ORTModuleOptions(PlainNumbers):
     training_outputs: tuple[str, ...] = Field(
         default=(),
         title="Training outputs",
-        description="Names of the results that training reads, such as loss; others are not "
-        "computed in training mode. Empty: all results.",
+        description="Names of the results that training reads, such as loss. In training mode "
+        "others are computed only when they are used, by PyTorch. Empty: all results.",
     )
     label_sparsity: bool = Field(
         default=True,
@@ -139,9 +140,9 @@ class ORTModuleOptions(PlainNumbers):
     operator_kernels: ORTModuleChoices = Field(
         default=(),
         title="Kernels by operator",
-        description="Families of operators that another library computes than PyTorch's kernels "
-        "says, such as gelu=standard or linear=onnxruntime. `workbench tune` measures which are "
-        "faster.",
+        description="The library that computes a family of operators, where it is not the one "
+        "that the options above choose: such as gelu=standard or linear=onnxruntime. `workbench "
+        "tune` measures which are faster.",
     )
     gradient_pieces: bool = Field(
         default=True,
@@ -162,10 +163,10 @@ class ORTModuleOptions(PlainNumbers):
         description="Idle threads busy-wait: they start work sooner, but compete with PyTorch's.",
     )
     memory_reuse: bool = Field(
-        default=True,
+        default=False,
         title="Memory reuse",
-        description="A tensor may reuse the memory of one that is no longer needed. With "
-        "recomputation, some models need less memory without it.",
+        description="ONNX Runtime gives a tensor the memory of an earlier one of its shape, "
+        "which is held until then. Most models need less memory without it.",
     )
     memory_pattern: bool = Field(
         default=False,
@@ -251,7 +252,7 @@ class ORTModuleOptions(PlainNumbers):
         """Make the path absolute, as a worker may run in another directory."""
         if value == "":
             return None
-        return str(Path(value).expanduser().absolute()) if isinstance(value, str | Path) else value
+        return str(user_path(value).absolute()) if isinstance(value, str | Path) else value
 
     @field_validator("saved_graphs_prefix")
     @classmethod

@@ -70,10 +70,18 @@ def _sentence(problem: Any, settings: type[BaseModel]) -> str:
     value = problem["input"]
     field = settings.model_fields.get(last)
     if problem["type"] == "literal_error" and field is not None:
-        known = map(str, get_args(field.annotation))
+        known = _choices(field.annotation)
         shown = value_text(value)
         return f"{name}={shown}: {nearest(value if isinstance(value, str) else shown, known)}"
     return f"{name}={value_text(value)}: {validation_message(problem)}."
+
+
+def _choices(annotation: Any) -> list[str]:
+    """The values of a Literal, also of one of several types that a setting may have."""
+    found: list[str] = []
+    for each in get_args(annotation):
+        found += [str(each)] if isinstance(each, str | int) else _choices(each)
+    return found
 
 
 def _held(settings: type[BaseModel], name: object) -> type[BaseModel] | None:

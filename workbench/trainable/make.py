@@ -10,6 +10,7 @@ from workbench.export.export import LAYER
 from workbench.export.exported_graph import LINE
 from workbench.onnx_io.graph_metadata import BACKWARD, FUNCTION
 from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
+from workbench.trainable.constants import mark_state
 from workbench.trainable.custom_gradient import BackwardGraph, NodeGradient
 from workbench.trainable.function_gradient import NOTE as FUNCTION_NOTE
 from workbench.trainable.function_gradient import function_gradients
@@ -34,7 +35,7 @@ _STOPPED = "no gradient flows through it, as in PyTorch: it is detached, or its 
 
 
 def make_trainable(
-    onnx_model: onnx.ModelProto, requires_grad: Collection[str]
+    onnx_model: onnx.ModelProto, requires_grad: Collection[str], state: Collection[str] = ()
 ) -> tuple[onnx.ModelProto, Report]:
     """Rewrite the nodes between the parameters to train and the outputs so that they can be
     trained.
@@ -45,6 +46,7 @@ def make_trainable(
         onnx_model: parameters and buffers are initializers or inputs; functions are inlined. Its
             outputs are those that the loss reads: omit others.
         requires_grad: names of the parameters to train.
+        state: names of other initializers that may change between steps.
 
     Returns:
         The graph, to whose outputs those of `Report.state_updates` are appended, and the report.
@@ -54,6 +56,7 @@ def make_trainable(
         UntrainableError: lists each node that cannot be trained through, why, and a remedy.
     """
     model = _read(onnx_model)
+    mark_state(model.graph, (*requires_grad, *state))
     history = NodeHistory(model.graph)
     edit, rewritten = _rewrite(model, requires_grad, history)
     path = GradientPath(model.graph, requires_grad)
@@ -83,6 +86,7 @@ def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[No
         if node not in in_backward
     ]
     model = _read(onnx_model)
+    mark_state(model.graph, requires_grad)
     _, rewritten = _rewrite(model, requires_grad, NodeHistory(model.graph))
     path = GradientPath(model.graph, requires_grad)
     known = {finding.node: finding for finding in rewritten}

@@ -92,7 +92,7 @@ from workbench.trainable.custom_gradients.rnn import RNNGradient
 from workbench.trainable.rewrite import Rewrite
 from workbench.trainable.rewrites.buffer_update import CarryBufferUpdate
 from workbench.trainable.rewrites.cast_like import CastLikeToCast
-from workbench.trainable.rewrites.dropout import CompleteDropout
+from workbench.trainable.rewrites.dropout import CompleteDropout, DropoutOfAllToZero
 from workbench.trainable.rewrites.gelu import DecomposedGeluToFastGelu, TanhGeluToFastGelu
 from workbench.trainable.rewrites.max_pool import PoolCopyOfParameter
 from workbench.trainable.rewrites.mish import MishToSoftplus
@@ -129,6 +129,7 @@ REWRITES: tuple[Rewrite, ...] = (
     OneDirectionLSTM(),
     OneDirectionGRU(),
     OneDirectionRNN(),
+    DropoutOfAllToZero(),
     CompleteDropout(),
     TanhGeluToFastGelu(),
     DecomposedGeluToFastGelu(),

@@ -88,7 +88,7 @@ def with_operator_kernels(config: TrainingConfig, choices: tuple[str, ...]) -> T
 
 
 def with_faster_products(config: TrainingConfig, model: Model) -> TrainingConfig:
-    """With ONNX Runtime's products where these were measured faster on this processor.
+    """With ONNX Runtime's products where a graph was measured to be faster with them here.
 
     With them go the workbench's own kernels, if they are built. ORTModule chooses this by itself;
     if chosen before the process starts, PyTorch's idle threads leave the cores to them. Not so
@@ -102,7 +102,7 @@ def with_faster_products(config: TrainingConfig, model: Model) -> TrainingConfig
     own = config.ortmodule.device_kernels and DEVICE_KERNELS in usable_extensions()
     convolutions = _convolutions(model)
     suits = suits_own_kernels(convolutions) if own else not convolutions
-    if times is None or not times.prefers_onnxruntime or not suits:
+    if times is None or not times.prefers_onnxruntime(own_kernels=own) or not suits:
         return config
     name = WORKBENCH if own else NO_LINEAR
     changed = VARIANTS[config.graphs][name].settings(config.graphs, config.threads)["ortmodule"]

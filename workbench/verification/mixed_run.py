@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.ort.graph.inference import InferenceSession
+from workbench.verification.explicit_padding import explicit_padding
 
 if TYPE_CHECKING:
     import onnx
@@ -31,13 +32,15 @@ class MixedRun:
         """Load every piece.
 
         Raises:
-            WorkbenchError: ONNX Runtime cannot run a piece that should have kernels.
+            WorkbenchError: ONNX Runtime cannot run a piece that should have kernels, or the padding
+                of a convolution is unknown.
         """
         import onnx
         from onnx.reference import ReferenceEvaluator
 
-        types = _types(onnx.shape_inference.infer_shapes(model, data_prop=True).graph)
-        graph = model.graph
+        graph = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
+        types = _types(graph)
+        explicit_padding(graph)
         self._constants = {
             tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer
         }

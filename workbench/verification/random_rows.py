@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.data import Dataset, Split
+from workbench.data.fit import refuse_fixed_batch
 from workbench.errors import DataError
 from workbench.losses.loss import CLASS_LOSSES, Loss
 from workbench.losses.loss_outputs import outputs_read
@@ -26,8 +27,9 @@ def random_rows(model: Model, losses: Sequence[Loss], count: int, seed: int) -> 
     graph uses them for, or 0 if there is none.
 
     Raises:
-        DataError: the shape or range of a target is unknown.
+        DataError: the shape or range of a target is unknown, or the batch size is fixed.
     """
+    refuse_fixed_batch(model)
     read = outputs_read(losses, [spec.name for spec in model.outputs])
     random = np.random.default_rng(seed)
     examples = model.example_inputs()

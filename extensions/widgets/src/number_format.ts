@@ -1,7 +1,11 @@
 // Numbers as people read them, in one width for all digits.
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 });
 const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+
+/** Beyond it digits are no longer read: the loss of a diverged run may be 9.04e+26. */
+const LARGEST_PLAIN = 1e9;
 
 /** 12,345 */
 export function formatWhole(value: number): string {
@@ -14,7 +18,8 @@ export function formatWhole(value: number): string {
  */
 export function formatSignificant(value: number): string {
   if (value === 0) return "0";
-  if (Math.abs(value) < 1e-4) return value.toExponential(2).replace(/e([+-])(\d)$/, "e$10$2");
+  const plain = Math.abs(value) >= 1e-4 && Math.abs(value) < LARGEST_PLAIN;
+  if (!plain) return value.toExponential(2).replace(/e([+-])(\d)$/, "e$10$2");
   if (Math.abs(value) >= 99.95) return whole.format(value);
   return value.toPrecision(3);
 }
@@ -33,13 +38,18 @@ export function formatDifference(value: number): string {
 /** A loss: four digits after the point, or an exponent when that would show next to nothing. */
 export function formatLoss(value: number): string {
   if (value === 0) return "0";
-  if (Math.abs(value) < 1e-3) return value.toExponential(2);
+  if (Math.abs(value) < 1e-3 || Math.abs(value) >= LARGEST_PLAIN) return value.toExponential(2);
   return Math.abs(value) >= 1000 ? whole.format(value) : value.toFixed(4);
 }
 
 /** `text` whose numbers stay in one line with their units: 91.6 % · 2 min · 34 MB. */
 export function unbroken(text: string): string {
   return text.replace(/(\d) (?=(?:%|µs|ms|s|min|h|B|kB|MB|GB)(?![\w%]))/g, "$1\u00a0");
+}
+
+/** A tick of an axis, with a prefix from a thousand on: 0.5 · 200 · 10k · 1.5M. */
+export function formatTick(value: number): string {
+  return compact.format(value).replace("K", "k");
 }
 
 /** Bytes in decimal units: 512 B · 34.2 kB · 1.07 MB. */

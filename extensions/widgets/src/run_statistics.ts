@@ -2,6 +2,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "./element";
+import { keepFocus } from "./focus";
 import "./run_statistics.css";
 import { type EngineStyles, lineSample } from "./theme";
 
@@ -64,7 +65,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     folded.open = open;
     el.replaceChildren(...notes, folded);
   };
-  model.on("change", update);
+  model.on("change", () => keepFocus(el, update));
   update();
 }
 

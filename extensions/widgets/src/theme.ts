@@ -1,12 +1,17 @@
 // JupyterLab's theme, read from its CSS variables, and the style of each engine's line.
 
+import { zoomOf } from "./zoom";
+
 export interface Theme {
   text: string;
   grid: string;
   axis: string;
   background: string;
   error: string;
+  /** In CSS pixels of a chart, as uPlot takes it: a whole number of them. */
   font: string;
+  /** How many times larger than usual a chart is drawn. */
+  zoom: number;
 }
 
 export interface LineStyle {
@@ -35,13 +40,15 @@ const OTHER: EngineStyle = { color: "#be185d", dark_color: "#f9a8d4", dash: [6, 
 export function readTheme(within: Element): Theme {
   const style = getComputedStyle(within);
   const read = (name: string) => style.getPropertyValue(name).trim();
+  const zoom = zoomOf(within);
   return {
     text: read("--wb-text-muted"),
     grid: read("--wb-grid"),
     axis: read("--wb-border"),
     background: read("--wb-surface"),
     error: read("--wb-error"),
-    font: `11px ${style.fontFamily}`,
+    font: `${Math.round(11 * zoom)}px ${style.fontFamily}`,
+    zoom,
   };
 }
 

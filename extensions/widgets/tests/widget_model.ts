@@ -1,6 +1,7 @@
 // A widget model without a kernel: it keeps traits and tells its listeners, as Jupyter's does.
 
 import type { AnyModel } from "@anywidget/types";
+import { onTestFinished } from "vitest";
 
 export class WidgetModel<Traits extends object> {
   /** What `save_changes` would have sent to the kernel so far, one entry a call. */
@@ -9,7 +10,7 @@ export class WidgetModel<Traits extends object> {
   readonly sent: unknown[] = [];
   readonly sentBuffers: ArrayBuffer[][] = [];
   private unsaved: Partial<Traits> = {};
-  private readonly listeners: [string, () => void][] = [];
+  private listeners: [string, () => void][] = [];
 
   constructor(private readonly traits: Traits) {}
 
@@ -45,6 +46,10 @@ export class WidgetModel<Traits extends object> {
     this.listeners.push([event, listener]);
   }
 
+  off(event: string, listener: () => void): void {
+    this.listeners = this.listeners.filter(([of, each]) => of !== event || each !== listener);
+  }
+
   /** A change that comes from the kernel. */
   receive<Name extends keyof Traits>(name: Name, value: Traits[Name]): void {
     this.traits[name] = value;
@@ -62,13 +67,20 @@ type View<Traits extends Record<string, unknown>> = {
   render: (props: { model: AnyModel<Traits>; el: HTMLElement; signal: AbortSignal }) => void;
 };
 
-/** Renders `view` into the document; returns its element and its model. */
+/** A signal that ends with the test, so that no timer of a view outlives it. */
+export function signalOfTest(): AbortSignal {
+  const ended = new AbortController();
+  onTestFinished(() => ended.abort());
+  return ended.signal;
+}
+
+/** Renders `view` into the document until the test ends; returns its element and its model. */
 export function show<Traits extends Record<string, unknown>>(view: unknown, traits: Traits, manager?: unknown) {
   const model = new WidgetModel(traits);
   model.widget_manager = manager;
   const el = document.createElement("div");
   document.body.replaceChildren(el);
-  const { signal } = new AbortController();
+  const signal = signalOfTest();
   const anyModel = model as unknown as AnyModel<Traits>;
   (view as View<Traits>).render({ model: anyModel, el, signal });
   return { el, model };

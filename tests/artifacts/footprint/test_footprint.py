@@ -94,9 +94,15 @@ def test_our_own_kernels_take_less(
     )
     assert with_kernels.unknown_values == without.unknown_values == 0
     assert with_kernels.activations_bytes < 0.9 * without.activations_bytes
-    budget = with_kernels.budget_bytes()
-    assert cnn_artifacts.largest_batch(budget) == 512
-    assert cnn_artifacts.largest_batch(budget, device_kernels=False) < 512
+    for own in (True, False):
+        budget = cnn_artifacts.footprint(512, device_kernels=own).budget_bytes()
+        largest = cnn_artifacts.largest_batch(budget, device_kernels=own)
+        fits, too_large = (
+            cnn_artifacts.footprint(size, device_kernels=own).budget_bytes()
+            for size in (largest, largest + 1)
+        )
+        assert largest >= 512
+        assert fits <= budget < too_large
 
 
 @pytest.mark.sweep

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,34 @@ def test_the_other_exporter_is_used_where_its_graph_trains() -> None:
     assert "the graph cannot be trained; exporting the model with TorchScript" in said
     assert "Det" not in {node.op_type for node in made.trainable.graph.node}
     assert made.parameters.trainable == ["layer.weight", "layer.bias"]
+
+
+class GrowingGelu(nn.Module):
+    """Its cubic factor is GELU's at first, and grows with every step; the root is not trained."""
+
+    factor: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+        self.root = nn.Parameter(torch.tensor(math.sqrt(2 / math.pi)), requires_grad=False)
+        self.register_buffer("factor", torch.tensor(0.044715))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.layer(x)
+        factor = self.factor.clone()
+        result = 0.5 * y * (1 + torch.tanh(self.root * (y + factor * y**3)))
+        if self.training:
+            self.factor.mul_(3.0)
+        return result
+
+
+def test_no_rewrite_takes_a_buffer_for_a_constant() -> None:
+    model = load_model(GrowingGelu(), example_inputs=np.zeros((2, 4), np.float32))
+    made = trainable_graph(model, None, [].append)
+    assert {"factor", "root"} <= {value.name for value in made.trainable.graph.initializer}
+    assert "FastGelu" not in {node.op_type for node in made.trainable.graph.node}
+    assert [update.buffer for update in made.rewrites.state_updates] == ["factor"]
 
 
 @pytest.mark.fault

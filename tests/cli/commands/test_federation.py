@@ -24,10 +24,29 @@ def test_a_federated_run_by_command(workbench: Invoke) -> None:
     assert federation.rounds["epsilon"].iloc[0] == pytest.approx(9.9973, abs=1e-3)
 
 
+def test_clients_by_a_column(workbench: Invoke, tmp_path: Path) -> None:
+    rows = "".join(
+        f"{','.join([str(row % 5)] * 30)},user {row % 3},{row % 2}.0\n" for row in range(60)
+    )
+    header = ",".join(f"c{column}" for column in range(30))
+    (tmp_path / "people.csv").write_text(f"{header},user,kind\n{rows}", encoding="utf-8")
+    outcome = workbench(
+        *("federate", "breast-cancer-mlp", f"--data={tmp_path / 'people.csv'}", "--target=kind"),
+        *("--split=groups=user", "--rounds=1", "--json"),
+    )
+    assert outcome.status == 0, outcome.stderr
+    run = wb.load_run(outcome.json["id"])
+    assert run.federation is not None
+    assert run.federation.split == "groups"
+    assert run.federation.data["rows"].sum() == 48
+
+
 @pytest.mark.fault
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (("--split=groups",), "--split groups: give the column, as in groups=user."),
+        (("--split=groups=user",), "--split groups=user requires --data"),
         (("--split=dirichlet",), "--split dirichlet: give a number, such as dirichlet=0.3."),
         (("--split=dirichlt=1",), "'dirichlet'"),
         (("--strategy-option=eta",), "--strategy-option eta: give NAME=VALUE."),

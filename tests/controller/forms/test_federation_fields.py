@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from workbench.controller.jobs import start
 from workbench.controller.restore import restored
 from workbench.data import Dataset
 from workbench.errors import ConfigError, RunError
+from workbench.load import load_dataset
 from workbench.runs import load_run
 from workbench.settings.federation import FederationOptions
 
@@ -68,7 +70,7 @@ def test_typed_values_are_read_and_written_back() -> None:
         ({"federation.strategy_options": "mu"}, "federation.strategy_options", "proximal_mu=0.1"),
         ({"federation.strategy_options": "eta=1"}, "federation.strategy_options", "'eta' is not"),
         ({"federation.devices": "fone"}, "federation.devices", "Did you mean 'phone'"),
-        ({"epochs": "6"}, "epochs", "goes by rounds: give Local epochs"),
+        ({"epochs": "6"}, "epochs", "counts rounds: set Local epochs"),
         ({"base_except": "head"}, "base_except", "all of the initial weights"),
     ],
 )
@@ -138,12 +140,20 @@ def test_a_recorded_run_fills_the_form(digits: Dataset) -> None:
     assert form_of(FederationOptions(), "iid") == {}
 
 
-def test_a_run_by_groups_is_not_restored_as_another() -> None:
-    """The groups of its rows were given by code, and are not in the form."""
-    form = form_of(FederationOptions(clients=2), "groups")
+def test_a_run_by_groups_is_restored_with_its_column(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("a,user,kind\n" + "1,x,0\n2,y,1\n" * 5, encoding="utf-8")
+    folder = recorded(load_dataset(path, "kind", groups="user"), "ondevice")
+    record = {"options": FederationOptions(clients=2).model_dump(), "split": "groups"}
+    record |= {"clients": [], "parameters": [], "deployed": False}
+    folder.write_spec({**folder.read_spec(), "federation": record})
+    found = restored(load_run(folder.id))
+    assert (found.target, found.groups) == ("kind", "user")
+    form = found.settings["federation"]
     assert form == {"clients": 2, "split": "groups"}
-    assert list(read_texts(write_texts({"federation": form})).problems) == ["federation.split"]
-    with pytest.raises(ConfigError, match="groups of rows, which only code can give"):
-        federate_settings(form)
-    setup = Setup(model="digits-mlp", federation=form)
-    assert "split=wb.federated.groups(groups_of_training_rows" in code_for(setup, "train", {})
+    assert read_texts(write_texts({"federation": form})).problems == {}
+    assert federate_settings(form)["split"].name == "groups"
+    setup = Setup(model="m.onnx", dataset="p.csv", target="kind", groups="user", federation=form)
+    code = code_for(setup, "train", {})
+    assert "wb.load_dataset('p.csv', 'kind', groups='user')" in code
+    assert "split=wb.federated.groups()" in code

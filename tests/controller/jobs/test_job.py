@@ -9,6 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.runs.recorded import changed, recorded
+from tests.runs.written import steps, write_run
 from workbench.controller.jobs.job import ComparisonJob, Training, outcome_of
 from workbench.data import Dataset
 from workbench.errors import EngineError
@@ -79,10 +80,17 @@ def test_a_stop_keeps_the_engines_that_wait_from_starting(
         training.advance()
         time.sleep(0.02)
     training.stop()
+    assert training.doing == "Stopping digits-mlp on fake after its current step."
     finish(training)
     assert starts.names == ["pytorch", "ondevice"]
     assert training.status == "stopped"
     assert "Stopped digits-mlp on fake at step" in training.outcome
+
+
+def test_steps_of_an_outcome_are_written_as_in_the_status() -> None:
+    recorded = [steps(1, [1.0] * 1500)]
+    run = write_run("long", recorded, {"status": "stopped"}, engine="pytorch", steps=17_600)
+    assert "at step 1,500 of 17,600. Its checkpoint is kept." in Training.of(run).outcome
 
 
 def test_an_engine_that_cannot_be_started_is_an_outcome_and_the_next_one_trains(

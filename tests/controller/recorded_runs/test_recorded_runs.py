@@ -196,6 +196,13 @@ def test_a_run_that_ended_early_is_resumed(told: Told, digits: Dataset) -> None:
     until(lambda: run.ended)
     resumed: list[Run] = []
     told.runs.on_resume = resumed.append
+    told.runs.resume_refusal = lambda asked: f"Not {asked.id} now."
+    told.runs.resume(run.id)
+    told.wait()
+    assert told.outcomes[-1][:2] == ("error", f"Not {run.id} now.")
+    assert run.ended
+    assert resumed == []
+    told.runs.resume_refusal = lambda _: ""
     told.runs.resume(run.id)
     told.wait()
     assert told.outcomes[-1][0] == "done", told.outcomes[-1]

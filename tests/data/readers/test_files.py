@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from tests.data.rows import X, Y, every_row
+from workbench.data import load_saved_dataset
 from workbench.errors import DataError
 from workbench.load import load_dataset
 
@@ -112,6 +113,47 @@ def test_csv_with_text_whole_and_real_targets(tmp_path) -> None:
 def test_bad_csv(tmp_path, text: str, target: str | None, message: str) -> None:
     with pytest.raises(DataError, match=message):
         load_dataset(csv(tmp_path, text), target)
+
+
+def test_a_group_column_is_split_with_the_rows_and_is_no_input(tmp_path) -> None:
+    lines = "".join(f"{row},user {row % 3},{row % 2}\n" for row in range(20))
+    path = csv(tmp_path, f"a,user,kind\n{lines}")
+    data = load_dataset(path, "kind", groups="user")
+    assert data.table is not None
+    assert (data.table.columns, data.table.groups) == (("a",), "user")
+    assert data.groups is not None
+    assert data.test is not None
+    for split, names in ((data.train, data.groups.train), (data.test, data.groups.test)):
+        assert names.tolist() == [f"user {int(row) % 3}" for row in split.inputs[0][:, 0]]
+    data.save(tmp_path / "saved")
+    saved = load_saved_dataset(tmp_path / "saved")
+    assert (saved.table, saved.groups) == (data.table, None)
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ("usr", r"no column groups='usr'.*'user'"),
+        ("kind", "groups='kind' is the target"),
+        (["a", "b"], r"groups has shape \(2,\), but there are 4 rows"),
+        (np.ones(4), "dtype float64; give text or integers"),
+    ],
+)
+def test_bad_groups(tmp_path, groups: object, message: str) -> None:
+    path = csv(tmp_path, "a,user,kind\n" + "1,2,3\n" * 4)
+    with pytest.raises(DataError, match=message):
+        load_dataset(path, "kind", groups=groups)
+
+
+@pytest.mark.fault
+def test_only_tables_have_a_group_column(tmp_path) -> None:
+    with pytest.raises(DataError, match=r"only a \.csv file has columns"):
+        load_dataset(np.zeros((4, 2)), np.zeros(4), groups="user")
+    with pytest.raises(DataError, match="'digits' has no groups"):
+        load_dataset("digits", groups=["a"])
+    with pytest.raises(DataError, match="the target 'kind' and groups='user'"):
+        load_dataset(csv(tmp_path, "user,kind\n1,2\n"), "kind", groups="user")
 
 
 # Images

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from tests.answers import write_answers
-from tests.ort.ortmodule.effect_cases import WITHIN
+from tests.ort.ortmodule.calls.effect_cases import WITHIN
 from workbench.artifacts.generation.forward_graphs import forward_graphs
 from workbench.errors import UntrainableError
 from workbench.load import load_model

@@ -46,6 +46,14 @@ def test_bernoulli_draws_as_often_as_it_should(function: Callable[[Tensor], Tens
     assert abs(share - 0.8) < 0.02, f"{share} where 0.8 is due"
 
 
+def test_uniform_draws_between_bounds_that_are_tensors() -> None:
+    made = results(lambda x: torch.empty_like(x).uniform_(-torch.sqrt(torch.tensor(4.0)), to=3))
+    assert made.min() >= -2
+    assert made.max() <= 3
+    assert abs(made.mean() - 0.5) < 0.05, f"mean {made.mean()}"
+    assert abs(made.std() - 5 / np.sqrt(12)) < 0.05, f"standard deviation {made.std()}"
+
+
 def test_alpha_dropout_keeps_mean_and_variance() -> None:
     """Of what SELU is fed with: mean 0 and variance 1."""
     made = results(nn.AlphaDropout(0.3))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 pytest.importorskip("flwr", reason="flwr missing: pip install -e '.[federated]'")
@@ -42,9 +43,13 @@ def test_no_row_leaves_a_client(federated_run: RunFolder) -> None:
             task(client, what, weights) for client in range(3) for what in ("train", "evaluate")
         ]
         replies = pool.run(tasks, WAIT_S, lambda: False)
+        (process,) = map(psutil.Process, pool.pids())
+        loaded = {library.path for library in process.memory_maps()}
     finally:
         pool.close()
     assert len(replies) == 6
+    assert any("onnxruntime" in path for path in loaded)
+    assert not any("libtorch" in path for path in loaded), "a device has no torch"
     measured = {"seconds", "peak_rss_bytes"}
     for reply in replies:
         assert reply.error == ""

@@ -10,10 +10,15 @@ from pathlib import Path
 import onnxruntime
 import onnxruntime.training
 import torch
+import torch_ort
 from onnxruntime.training import artifacts, ortmodule
 from onnxruntime.training.api import CheckpointState
-from onnxruntime.training.optim import FP16_Optimizer, FusedAdam
+from onnxruntime.training.optim import AdamConfig, FP16_Optimizer, FusedAdam
 from onnxruntime.training.ortmodule import DebugOptions, LogLevel, ORTModule
+from onnxruntime.training.ortmodule.options import DebugOptions as DefinedThere
+from onnxruntime.training.utils.data import LoadBalancingDistributedSampler
+from torch_ort.optim import FusedAdam as OfTorchOrt
+from torch_ort.utils.data import LoadBalancingDistributedSampler as SamplerOfTorchOrt
 
 
 def build():
@@ -43,7 +48,17 @@ answer["same"] = [
     onnxruntime.training.ORTModule is ORTModule,
     isinstance(model, ortmodule.ORTModule),
     model.module is model.wrapped,
+    torch_ort.ORTModule is ORTModule,
+    torch_ort.DebugOptions is DebugOptions is DefinedThere,
+    OfTorchOrt is FusedAdam,
+    SamplerOfTorchOrt is LoadBalancingDistributedSampler,
+    AdamConfig(lr=0.5).lr == 0.5,
 ]
+dropped = []
+for _ in range(2):
+    torch_ort.set_seed(1)
+    dropped.append(ORTModule(torch.nn.Sequential(build(), torch.nn.Dropout()))(torch.ones(6, 4)))
+answer["seeded"] = dropped[0].eq(dropped[1]).all().item()
 answer["package"] = [artifacts.generate_artifacts.__module__, CheckpointState.__module__]
 answer["checkpoint"] = torch.utils.checkpoint.checkpoint.__module__
 answer["refusals"] = []

@@ -67,6 +67,10 @@ def test_the_rest_of_the_package_is_its_own(answer: dict[str, Any]) -> None:
     ]
 
 
+def test_its_seed_repeats_what_a_graph_draws(answer: dict[str, Any]) -> None:
+    assert answer["seeded"]
+
+
 def test_torch_is_as_it_was(answer: dict[str, Any]) -> None:
     assert answer["checkpoint"] == "torch.utils.checkpoint"
 

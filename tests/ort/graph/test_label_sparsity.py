@@ -101,3 +101,58 @@ def test_the_memory_is_that_of_a_batch_whose_labels_all_count() -> None:
     bytes_of_all, known = memory_plan(plain, 100), memory_plan(sparse, 100)
     assert known.unknown_values == bytes_of_all.unknown_values == 0
     assert known.resident_bytes >= bytes_of_all.resident_bytes
+
+
+def written_out(*, pairs: bool = False, gate: bool = False, axis: int = 1) -> onnx.ModelProto:
+    """A cross entropy that the user wrote in single operators.
+
+    Args:
+        pairs: each row's loss is zero where the label of each other row is ignored.
+        gate: rows are chosen by an input of the graph as well.
+        axis: along which the labels select.
+    """
+    loss = "gated" if gate else "column" if pairs else "picked"
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["logits"]),
+        helper.make_node("Reshape", ["logits", "rows"], ["flat"]),
+        helper.make_node("Reshape", ["labels", "row"], ["flat_labels"]),
+        helper.make_node("LogSoftmax", ["flat"], ["logarithms"], axis=1),
+        helper.make_node("Equal", ["flat_labels", "ignored"], ["equal"]),
+        helper.make_node("Where", ["equal", "no_label", "flat_labels"], ["safe"]),
+        helper.make_node("Unsqueeze", ["safe", "axis"], ["index"]),
+        helper.make_node("GatherElements", ["logarithms", "index"], ["column"], axis=axis),
+        helper.make_node("Squeeze", ["column", "axis"], ["picked"]),
+        helper.make_node("Where", ["gate", "picked", "zero"], ["gated"]),
+        helper.make_node("Where", ["equal", "zero", loss], ["counted"]),
+        helper.make_node("ReduceSum", ["counted"], ["loss"], keepdims=0),
+    ]
+    if not gate:
+        del nodes[9]
+    if pairs:
+        del nodes[8]
+    constants = {
+        "w": np.ones((WIDTH, CLASSES), np.float32),
+        **{"rows": np.array([-1, CLASSES]), "row": np.array([-1]), "axis": np.array([axis])},
+        **{"ignored": np.array(-100), "no_label": np.array(0), "zero": np.array(0, np.float32)},
+    }
+    shape = ["batch", LENGTH]
+    graph = helper.make_graph(
+        nodes,
+        "written_out",
+        [
+            helper.make_tensor_value_info("x", FLOAT, [*shape, WIDTH]),
+            helper.make_tensor_value_info("labels", INT64, shape),
+            helper.make_tensor_value_info("gate", TensorProto.BOOL, ["all"]),
+        ],
+        [helper.make_tensor_value_info("loss", FLOAT, [])],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+
+
+@pytest.mark.parametrize(
+    ("changes", "losses"), [({}, 1), ({"pairs": True}, 0), ({"gate": True}, 0), ({"axis": 0}, 0)]
+)
+def test_a_loss_stays_that_reads_other_rows(changes: dict[str, Any], losses: int) -> None:
+    """Of ignored rows too, which are no longer there."""
+    assert len(leave_out_ignored_labels(written_out(**changes))) == losses

@@ -169,7 +169,9 @@ def large() -> nn.Module:
 def peak_bytes(**options: Any) -> int:
     """How far the resident set grows while steps run. In a process of its own."""
     torch.manual_seed(0)
-    module = ORTModule(large(), options={"device_kernels": False, **options})
+    # "auto" depends on the processor.
+    fixed = {"device_kernels": False, "pytorch_kernels": "all"}
+    module = ORTModule(large(), options={**fixed, **options})
     x = torch.randn(32, 128, 64)
     module.build_for(x)
     Path("/proc/self/clear_refs").write_text("5")
@@ -321,7 +323,7 @@ FORKS: dict[str, Callable[[], Any]] = {
     "peak": peak_bytes,
     "peak_level_1": partial(peak_bytes, memory_optimizer_level=1),
     "peak_gelu": partial(peak_bytes, recompute_config="Gelu+:1:-1"),
-    "peak_no_reuse": partial(peak_bytes, memory_reuse=False),
+    "peak_reuse": partial(peak_bytes, memory_reuse=True),
     "peak_own_kernels": partial(peak_bytes, pytorch_kernels=False),
     "peak_pattern": partial(peak_bytes, pytorch_kernels=False, memory_pattern=True),
     "threads_2": partial(thread_count, 2),
@@ -368,10 +370,10 @@ def share_exports() -> None:
     export = cached_exports.export_forward
     exported: dict[type[nn.Module], ForwardGraph] = {}
 
-    def shared(module: nn.Module, *args: Any) -> ForwardGraph:
+    def shared(module: nn.Module, *args: Any, **options: Any) -> ForwardGraph:
         if isinstance(module, Masked | Encoder | MaskedWords):
-            return export(module, *args)
-        made = exported.get(type(module)) or export(module, *args)
+            return export(module, *args, **options)
+        made = exported.get(type(module)) or export(module, *args, **options)
         exported[type(module)] = made
         return made._replace(model=copy.deepcopy(made.model))
 

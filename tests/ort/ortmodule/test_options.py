@@ -35,7 +35,6 @@ def test_every_option_is_reported_in_its_order(answers: Answers) -> None:
         "cast_propagation_level",
         "cast_propagation_strategy",
         "gradient_pieces",
-        "memory_reuse",
         "log_level",
     }
     assert {name for name, (state, _) in report.items() if state == "on"} - on <= {
@@ -97,7 +96,7 @@ def test_a_recompute_config_without_effect_is_reported(answers: Answers) -> None
 
 def test_recomputed_results_take_no_memory_between_the_passes(answers: Answers) -> None:
     peak = answers["peak"]
-    assert answers["peak_level_1"] < 0.8 * peak
+    assert answers["peak_level_1"] < 0.95 * peak
     assert answers["peak_gelu"] < peak - 5 * MEGABYTE
 
 
@@ -205,8 +204,8 @@ def test_memory_patterns_plan_more_than_the_arena_takes(answers: Answers) -> Non
     assert answers["peak_pattern"] > 1.2 * answers["peak_own_kernels"]
 
 
-def test_memory_reuse_changes_what_the_arena_takes(answers: Answers) -> None:
-    assert abs(answers["peak_no_reuse"] - answers["peak"]) > 2 * MEGABYTE
+def test_memory_reuse_takes_more_than_the_default(answers: Answers) -> None:
+    assert answers["peak_reuse"] - answers["peak"] > 2 * MEGABYTE
 
 
 def test_graphs_are_saved_under_a_number_each(answers: Answers) -> None:

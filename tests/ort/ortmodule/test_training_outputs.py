@@ -1,8 +1,10 @@
-"""Results that training does not read are not computed, and never given back wrong."""
+"""Results that training does not read are computed only when they are used, and never wrong."""
 
 from __future__ import annotations
 
 import copy
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,11 +22,30 @@ class Tagger(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.words, self.head = nn.Embedding(20, 8), nn.Linear(8, 50)
+        self.drop = nn.Dropout(0.0)
 
     def forward(self, words: Tensor, labels: Tensor, *, named: bool = True) -> Any:
-        logits = self.head(self.words(words).tanh())
+        logits = self.head(self.drop(self.words(words).tanh()))
         loss = cross_entropy(logits.flatten(0, 1), labels.flatten())
         return {"loss": loss, "logits": logits, "kind": "tags"} if named else (loss, logits)
+
+
+def both() -> tuple[nn.Module, ORTModule]:
+    """The plain module, and an equal one in an ORTModule that computes its loss alone."""
+    torch.manual_seed(0)
+    plain = Tagger()
+    return plain, ORTModule(copy.deepcopy(plain), {"training_outputs": ("loss",)})
+
+
+def assert_same_gradients(plain: nn.Module, wrapped: ORTModule) -> None:
+    for expected, found in zip(plain.parameters(), wrapped.parameters(), strict=True):
+        torch.testing.assert_close(found.grad, expected.grad, rtol=1e-5, atol=1e-7)
+
+
+def step(module: nn.Module) -> None:
+    for parameter in module.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    torch.optim.AdamW(module.parameters(), fused=True).step()
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +58,7 @@ def batch() -> tuple[Tensor, Tensor]:
 @pytest.fixture(scope="module")
 def trained(batch: tuple[Tensor, Tensor]) -> tuple[nn.Module, ORTModule, dict[str, Any]]:
     """The plain module and the ORTModule after one backward pass, and the result of the latter."""
-    torch.manual_seed(0)
-    plain = Tagger()
-    wrapped = ORTModule(copy.deepcopy(plain), {"training_outputs": ("loss",)})
+    plain, wrapped = both()
     plain(*batch)["loss"].backward()
     result = wrapped(*batch)
     result["loss"].backward()
@@ -50,8 +69,7 @@ def test_the_loss_and_its_gradients_are_those_of_the_plain_module(
     trained: tuple[nn.Module, ORTModule, dict[str, Any]],
 ) -> None:
     plain, wrapped, result = trained
-    for expected, found in zip(plain.parameters(), wrapped.parameters(), strict=True):
-        torch.testing.assert_close(found.grad, expected.grad, rtol=1e-5, atol=1e-7)
+    assert_same_gradients(plain, wrapped)
     assert result["kind"] == "tags"
     states = {report.option: report for report in wrapped.options_report}
     assert states["training_outputs"][1:] == ("on", "loss")
@@ -59,21 +77,77 @@ def test_the_loss_and_its_gradients_are_those_of_the_plain_module(
     assert states["label_sparsity"][1:] == ("on", "in 1 loss of the graph")
 
 
-def test_use_of_a_result_that_was_left_out_is_an_error(
-    trained: tuple[nn.Module, ORTModule, dict[str, Any]],
+@pytest.mark.filterwarnings("ignore:PyTorch runs Tagger")
+def test_a_result_that_was_left_out_is_computed_when_it_is_used(
+    batch: tuple[Tensor, Tensor],
 ) -> None:
-    logits = trained[2]["logits"]
-    assert "was not computed" in repr(logits)
+    plain, wrapped = both()
+    expected, found = plain(*batch), wrapped(*batch)
+    logits = found["logits"]
+    assert repr(logits) == "<'logits', computed when it is used>"
+    assert wrapped.pytorch_calls.total() == 0
     for use in (
-        lambda: logits + 1,
-        lambda: logits.argmax(-1),
-        lambda: torch.softmax(logits, -1),
-        lambda: logits[0],
-        lambda: list(logits),
-        lambda: torch.stack([logits]),
+        lambda logits: logits + 1,
+        lambda logits: 1 - logits,
+        lambda logits: logits.argmax(-1),
+        lambda logits: torch.softmax(logits, -1),
+        lambda logits: logits[0],
+        lambda logits: torch.stack(list(logits)),
+        lambda logits: torch.stack([logits]),
+        lambda logits: expected["logits"] * logits,
+        lambda logits: torch.tensor(logits.detach().numpy()),
+        lambda logits: pickle.loads(pickle.dumps(logits.detach())),
     ):
-        with pytest.raises(EngineError, match=r"'logits' was not computed.*training_outputs"):
-            use()
+        torch.testing.assert_close(use(logits), use(expected["logits"]))
+    # Its gradient is added to that of the loss, by whatever computes each.
+    for result in (expected, found):
+        (result["loss"] + result["logits"].square().mean()).backward()
+    assert_same_gradients(plain, wrapped)
+
+
+@pytest.mark.filterwarnings("ignore:PyTorch runs Tagger")
+@pytest.mark.parametrize(
+    "change",
+    [
+        step,
+        lambda module: module.words.weight.detach().mul_(2),
+        lambda module: module.eval(),
+        lambda module: setattr(module.drop, "p", 0.5),
+    ],
+)
+def test_a_result_that_would_be_another_is_refused(
+    change: Callable[[Any], object], batch: tuple[Tensor, Tensor]
+) -> None:
+    _, wrapped = both()
+    logits = wrapped(*batch)["logits"]
+    change(wrapped)
+    said = "'logits' was not computed.*has changed since the call.*training_outputs"
+    with pytest.raises(EngineError, match=said):
+        logits.sum()
+
+
+@pytest.mark.filterwarnings("ignore:PyTorch runs Tagger")
+def test_a_result_that_is_drawn_is_refused(batch: tuple[Tensor, Tensor]) -> None:
+    _, wrapped = both()
+    wrapped.drop.p = 0.5
+    logits = wrapped(*batch)["logits"]
+    with pytest.raises(EngineError, match="draws random numbers"):
+        logits.sum()
+
+
+def test_what_a_caller_reads_is_computed_where_the_result_has_it(
+    batch: tuple[Tensor, Tensor],
+) -> None:
+    wrapped = ORTModule(Tagger())
+    with wrapped.reading("loss", "0"):
+        named, placed = wrapped(*batch), wrapped(*batch, named=False)
+    assert [repr(named["logits"]), repr(placed[1])] == [
+        f"<{name!r}, computed when it is used>" for name in ("logits", "1")
+    ]
+    with wrapped.reading("losss"):
+        assert wrapped(*batch)["logits"].shape == (4, 6, 50)
+    assert wrapped(*batch)["logits"].shape == (4, 6, 50)
+    assert not wrapped.pytorch_calls
 
 
 def test_evaluation_computes_all_results(
@@ -82,13 +156,6 @@ def test_evaluation_computes_all_results(
     wrapped = trained[1].eval()
     assert wrapped(*batch)["logits"].shape == (4, 6, 50)
     wrapped.train()
-
-
-def test_places_name_what_a_tuple_holds(batch: tuple[Tensor, Tensor]) -> None:
-    loss, logits = ORTModule(Tagger(), {"training_outputs": "0"})(*batch, named=False)
-    loss.backward()
-    with pytest.raises(EngineError, match="'1' was not computed"):
-        logits.sum()
 
 
 @pytest.mark.parametrize(

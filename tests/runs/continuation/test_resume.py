@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import random
-import shutil
 import signal
 import time
 from pathlib import Path
@@ -17,8 +15,9 @@ import torch
 from torch import nn
 
 from tests.processes import until
+from tests.runs.continuation.fake_training import STEPS, slowly, started
 from workbench.data import Dataset
-from workbench.errors import ConfigError, ModelError, RunError, RunFolderError
+from workbench.errors import ConfigError, ModelError, RunError
 from workbench.load import load_model
 from workbench.losses.loss import Loss
 from workbench.models import Model
@@ -27,27 +26,8 @@ from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run, load_run, resume, runs, train
 from workbench.runs.continuation.replaced_model import replace_model
 
-STEPS = 40
-SETTINGS: dict[str, Any] = {
-    "steps": STEPS,
-    "batch_size": 300,
-    "threads": 1,
-    "lr_schedule": "cosine",
-    "gradient_accumulation": 2,
-    "evaluate_every": 15,
-}
-"""Two steps an epoch, so that a run is often resumed within one."""
-
 KILLS = 100
 """At random instants, by the sweeps."""
-
-
-def slowly(monkeypatch: pytest.MonkeyPatch, **behaviour: Any) -> None:
-    monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"step_ms": 5, **behaviour}))
-
-
-def started(digits: Dataset, model: str = "digits-mlp", **settings: Any) -> Run:
-    return train(model, digits, **{"engine": "fake", **SETTINGS, **settings})
 
 
 def assert_same(found: Run, expected: Run) -> None:
@@ -59,20 +39,16 @@ def assert_same(found: Run, expected: Run) -> None:
         np.testing.assert_array_equal(found.evaluations[column], expected.evaluations[column])
 
 
-@pytest.fixture(scope="module")
-def uninterrupted(digits: Dataset) -> Run:
-    return started(digits).wait(120)
-
-
 def test_a_resumed_run_equals_one_that_was_not_stopped(
     digits: Dataset, uninterrupted: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slowly(monkeypatch)
+    slowly(monkeypatch, step_ms=100)
     run = started(digits)
     until(lambda: run.progress.done_steps >= 7)
     run.stop()
     stopped_at = run.wait(60).progress.done_steps
     assert 7 <= stopped_at < STEPS
+    monkeypatch.delenv("WORKBENCH_FAKE")
     again = resume(run.id)
     assert again.id == run.id, "it keeps its folder"
     assert again.wait(60).status == "completed"
@@ -237,79 +213,6 @@ def test_early_stopping_counts_on_over_a_resume(
     assert_same(run, whole)
 
 
-@pytest.mark.fault
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"batch_size": 10}, "batch_size cannot change in a run that is resumed"),
-        ({"seed": 1}, "seed cannot change"),
-        ({"engine": "pytorch"}, "engine cannot change"),
-        ({"stepz": 1}, "stepz is not a setting.*'steps'"),
-        ({"steps": 0}, "steps=0"),
-        ({"detached": 1}, "detached=1"),
-    ],
-)
-def test_changes_that_make_another_run_are_refused(
-    uninterrupted: Run, settings: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(ConfigError, match=words):
-        resume(uninterrupted, **settings)
-
-
-@pytest.fixture
-def ended(digits: Dataset) -> Run:
-    return started(digits, steps=4).wait(60)
-
-
-@pytest.mark.fault
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda path: (path / "training.json").unlink(),
-        lambda path: (path / "training.json").write_text("{"),
-        lambda path: (path / "training.json").write_text('{"progress": {}}'),
-        lambda path: truncated(path / "weights.safetensors"),
-        lambda path: truncated(path / "mean.safetensors"),
-        lambda path: (path / "step.safetensors").unlink(),
-        shutil.rmtree,
-    ],
-)
-def test_a_corrupt_checkpoint_is_refused_in_a_sentence(ended: Run, damage: Any) -> None:
-    checkpoint = ended.checkpoint
-    assert checkpoint is not None
-    damage(checkpoint)
-    before = sorted(path.name for path in ended.folder.path.iterdir())
-    with pytest.raises(RunFolderError, match=r"step-00000004|no checkpoint"):
-        resume(ended, steps=8)
-    assert sorted(path.name for path in ended.folder.path.iterdir()) == before
-    assert load_run(ended.id).status == "completed", "what it came to is not lost"
-
-
-def test_an_older_checkpoint_serves_where_the_newest_is_corrupt(
-    ended: Run, digits: Dataset
-) -> None:
-    shutil.copytree(ended.folder.checkpoint_path(4), ended.folder.checkpoint_path(6))
-    truncated(ended.folder.checkpoint_path(6) / "weights.safetensors")
-    again = resume(ended, steps=8).wait(60)
-    assert again.progress.done_steps == 8
-
-    assert read_progress(again.folder.checkpoint_path(8)).step == 8
-    assert again.checkpoint == again.folder.checkpoint_path(8)
-
-
-def test_a_corrupt_checkpoint_is_not_exported_by_a_resumed_run(
-    ended: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its weights file is whole, so that only its hashes tell."""
-    corrupt = ended.folder.checkpoint_path(6)
-    shutil.copytree(ended.folder.checkpoint_path(4), corrupt)
-    slowly(monkeypatch, build_ms=60_000)
-    again = resume(ended, steps=8)
-    assert again.checkpoint == ended.folder.checkpoint_path(4)
-    again.stop()
-    again.wait(60)
-
-
 def test_progress_is_kept_when_a_resumed_run_is_stopped_at_once(
     ended: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,27 +248,6 @@ def test_a_checkpoint_asked_for_while_a_run_starts_and_after_a_resumption(
     assert read_progress(again.save(60)).step >= done
     again.stop()
     again.wait(60)
-
-
-@pytest.mark.fault
-def test_a_refused_resumption_leaves_the_record_as_it_was(
-    digits: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = train("digits-mlp", digits, engine="pytorch", steps=2, loss=absolute).wait(120)
-    before = contents(run.folder.path)
-    with pytest.raises(ConfigError, match="Pass the function too"):
-        resume(load_run(run.id), model=load_model("digits-mlp"), steps=4)
-    assert contents(run.folder.path) == before
-    monkeypatch.setenv("WORKBENCH_STOP_GRACE_S", "abc")
-    with pytest.raises(ConfigError, match="WORKBENCH_STOP_GRACE_S='abc'"):
-        resume(run, steps=4)
-    assert contents(run.folder.path) == before
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """Every file but locks, which say nothing about a run."""
-    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock"]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def test_readers_drop_steps_that_a_resumed_run_repeats(ended: Run) -> None:
@@ -405,23 +287,6 @@ def test_a_model_of_ones_own_is_given_again(digits: Dataset, monkeypatch: Any) -
     assert resume(load_run(run.id), model=model, steps=8).wait(120).progress.done_steps == 8
 
 
-def test_a_loss_from_a_record_is_not_unpickled(digits: Dataset, tmp_path: Path) -> None:
-    """Whoever hands the recorded loss back has not said that its pickle may be read."""
-    run = train("digits-mlp", digits, engine="pytorch", steps=2, loss=absolute).wait(120)
-    recorded = load_run(run.id).config.loss
-    for loss in (recorded, run.spec["config"]["loss"]):
-        with pytest.raises(ConfigError, match=r"[Gg]ive the function"):
-            resume(load_run(run.id), steps=4, loss=loss)
-
-
-def test_another_model_is_refused_and_the_runs_own_stays(ended: Run) -> None:
-    before = (ended.folder.model_path / "model.json").read_bytes()
-    with pytest.raises(ModelError, match=r"is not the one that run .* trains: weight"):
-        resume(ended, model="digits-cnn", steps=8)
-    assert (ended.folder.model_path / "model.json").read_bytes() == before
-    assert load_run(ended.id).status == "completed"
-
-
 def test_a_model_whose_replacement_was_killed_comes_back(ended: Run) -> None:
     ended.folder.model_path.rename(ended.folder.path / "model.previous")
     again = resume(load_run(ended.id), steps=8)  # by another process than the one that was killed
@@ -446,63 +311,6 @@ def test_a_model_that_cannot_be_saved_leaves_the_old_one(
         replace_model(folder, load_model("digits-mlp"))
     assert (folder.model_path / "model.json").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
-
-
-def test_a_run_is_resumed_once_at_a_time(digits: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    slowly(monkeypatch, step_ms=20)
-    run = started(digits, steps=4).wait(120)
-    first = resume(run.id, steps=400)
-    assert first.status == "starting", "whatever the record said before"
-    assert run.status in ("starting", "running"), "and so do those who looked at it before"
-    for again in (run, run.id):
-        with pytest.raises(RunError, match=r"stop it before it is resumed|still running"):
-            resume(again, steps=500)
-    first.stop()
-    assert first.wait(120).status == "stopped"
-    assert run.status == "stopped"
-
-
-def test_no_link_is_followed(ended: Run, tmp_path: Path) -> None:
-    victim = tmp_path / "victim"
-    victim.write_text("precious")
-    ended.folder.control_path.unlink()
-    ended.folder.control_path.symlink_to(victim)
-    ended.folder.log_path.unlink()
-    ended.folder.log_path.symlink_to(victim)
-    with pytest.raises(RunFolderError, match=r"cannot be written"):
-        resume(ended, steps=8)
-    assert victim.read_text() == "precious"
-
-
-@pytest.mark.fault
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("step", -1),
-        ("step", 4.0),
-        ("step", "4"),
-        ("step", None),
-        ("step", 5),
-        ("step", 2**62),
-        ("best_loss", float("nan")),
-        ("best_loss", float("inf")),
-        ("evaluations_since", -1),
-        ("more", 1),
-    ],
-)
-def test_a_progress_that_cannot_be_is_refused(ended: Run, field: str, value: Any) -> None:
-    checkpoint = ended.checkpoint
-    assert checkpoint is not None
-    record = json.loads((checkpoint / "training.json").read_text())
-    record["progress"][field] = value
-    (checkpoint / "training.json").write_text(json.dumps(record))
-    with pytest.raises(RunFolderError, match=r"training\.json is corrupt"):
-        resume(ended, steps=8)
-    assert load_run(ended.id).status == "completed"
-
-
-def truncated(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-5])
 
 
 def absolute(output: Any, target: Any) -> Any:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tests.runs.written import steps, write_run
-from workbench.runs.figures.figure import plot_run, plot_runs
+from workbench.runs.figures.figure import UNMEASURED, plot_run, plot_runs
 
 
 def line(axes: Axes, index: int = 0) -> tuple[list[float], list[float]]:
@@ -48,6 +48,7 @@ def test_loss_throughput_and_memory_are_those_of_the_record() -> None:
     assert line(throughput) == ([2, 3], [20.0, 40.0])
     assert line(memory) == ([1, 3], [100.0, 300.0])
     assert labels(loss) == ["fake", "test split"]
+    assert not throughput.texts
     assert loss.get_legend() is not None
     assert [axes.get_ylabel() for axes in figure.axes] == [
         "loss of the batch", "samples per second", "resident set, MB",
@@ -69,20 +70,33 @@ def test_a_single_curve_needs_no_legend() -> None:
 
 
 def test_runs_are_drawn_together_under_the_caption_of_the_first() -> None:
-    runs = [
-        write_run(
+    runs = {
+        engine: write_run(
             engine, [steps(1, [1.0]), evaluation(1, 0.5)], {"status": "completed"}, engine=engine
         )
         for engine in ("pytorch", "ondevice")
-    ]
+    }
     figure = plot_runs(runs)
-    assert figure.get_suptitle() == "model-pytorch on pytorch, ondevice"
+    assert figure.get_suptitle() == "model-pytorch, model-ondevice on pytorch, ondevice"
     assert caption(figure).startswith("model-pytorch on rows")
     loss = figure.axes[0]
     assert labels(loss) == ["pytorch", "test split", "ondevice"], "the test split is named once"
     assert len(loss.lines) == 4
     colours = [drawn.get_color() for drawn in loss.lines]
     assert colours[0] == colours[1] != colours[2] == colours[3]
+
+
+def test_runs_of_one_engine_have_lines_of_their_own_and_names_are_shown_as_they_are() -> None:
+    names = ["$\\no formula$", "_hidden"]
+    run = write_run("a", [steps(1, [1.0])], {"status": "completed"}, engine="pytorch")
+    figure = plot_runs(dict.fromkeys(names, run))
+    assert figure.get_suptitle() == "model-a on pytorch"
+    loss = figure.axes[0]
+    assert len({drawn.get_color() for drawn in loss.lines}) == 2
+    figure.draw_without_rendering()  # a formula that is none would raise
+    legend = loss.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["\\$\\no formula\\$", " _hidden"]
 
 
 def test_a_run_without_steps_has_empty_panels() -> None:
@@ -102,3 +116,10 @@ def test_throughput_is_drawn_as_means_of_neighbouring_steps(count: int, drawn: i
     assert step == list(range(1, count + 1, group))
     if group > 1:
         np.testing.assert_allclose(rate, 10.0, rtol=1e-12)
+
+
+def test_a_panel_without_a_point_says_so_and_has_no_numbers() -> None:
+    run = write_run("a", [steps(1, [2.0], [4.5])], {"status": "completed"}, warmup_steps=1)
+    _, throughput, _ = plot_run(run).axes
+    assert [text.get_text() for text in throughput.texts] == [UNMEASURED]
+    assert not throughput.get_yticks().size

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.runs.written import LAUNCHED, append, steps, write_run
+from tests.runs.written import DONE, append, steps, write_run
 from workbench.errors import RunFolderError
 from workbench.run_folder.run_folder import home
 from workbench.runs import Run
@@ -20,8 +20,6 @@ from workbench.runs.listing import RunIndex, RunRow, index, read_row
 from workbench.runs.listing.index import MANY_RUNS, UNSETTLED_S
 from workbench.runs.listing.read_row import RowReader
 from workbench.settings.federation import FederationOptions
-
-DONE = {"status": "completed", "ended": LAUNCHED + 5}
 
 
 @pytest.fixture

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import os
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.controller.recording_view import RecordingView
-from tests.runs.written import LAUNCHED, steps, write_run
+from tests.runs.written import DONE, LAUNCHED, steps, write_run
 from workbench.controller.follower import Follower
 from workbench.controller.jobs.job import Training
 from workbench.controller.recorded_runs.run_detail import duration_text
@@ -17,6 +19,7 @@ from workbench.controller.state import State
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run, observed_run, runs, train
 from workbench.runs.continuation.resuming import resume_run
+from workbench.runs.record.duration import duration_s, started_at
 from workbench.runs.record.labelled_run import total_duration_s
 
 ENDED = {"status": "completed", "ended": LAUNCHED + 134}
@@ -85,3 +88,49 @@ def test_the_time_between_an_end_and_resuming_does_not_count(digits: object) -> 
 )
 def test_a_duration_as_text(seconds: float, text: str) -> None:
     assert duration_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("launched", "first", "expected"),
+    [
+        (5.0, None, 5.0),
+        (5.0, 2, 2.0),
+        (5.0, True, 5.0),
+        (5.0, "2", 5.0),
+        (999_999_999_999.0, None, 999_999_999_999.0),
+        (1e12, None, math.nan),
+        (-1e12, None, math.nan),
+        (-5, None, -5.0),
+        (None, None, math.nan),
+    ],
+)
+def test_a_run_started_when_it_was_first_launched(
+    launched: Any, first: Any, expected: float
+) -> None:
+    found = started_at({"launched": launched, "first_launched": first})
+    assert found == pytest.approx(expected, rel=0, abs=0, nan_ok=True)
+    assert math.isnan(started_at({}))
+
+
+def test_a_duration_is_no_number_where_the_record_does_not_tell(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "nowhere")
+    assert duration_s(folder, {"launched": 10.0}, {"ended": 12.5}, False) == 2.5
+    assert duration_s(folder, {"launched": 10.0, "earlier_s": 3}, {"ended": 12.5}, False) == 5.5
+    assert duration_s(folder, {"launched": 10.0, "earlier_s": None}, {"ended": 9}, False) == 0
+    assert math.isnan(duration_s(folder, {}, {"ended": 12.5}, False))
+    assert math.isnan(duration_s(folder, {"launched": 10.0}, None, False))
+    now = duration_s(folder, {"launched": 10.0}, None, True)
+    assert now == pytest.approx(time.time() - 10, abs=60)
+
+
+def test_runs_of_which_one_is_not_known_last_as_long_as_the_others() -> None:
+    known = [
+        write_run(label, [], {**DONE, "ended": LAUNCHED + s}) for label, s in (("a", 7), ("b", 3))
+    ]
+    unknown = write_run("c", [], DONE)
+    unknown.folder.events_path.unlink()
+    unknown.folder.write_summary({"status": "completed", "error": None})
+    assert math.isnan(unknown.duration_s)
+    assert total_duration_s([unknown, *known]) == 7
+    assert total_duration_s(known[1:]) == 3
+    assert math.isnan(total_duration_s([unknown, unknown]))

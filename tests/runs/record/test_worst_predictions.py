@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.data import Dataset
+from tests.runs.written import DONE, write_run
+from workbench.data import Dataset, Split
 from workbench.errors import DataError, RunFolderError
-from workbench.run_folder.worst_predictions import forget_later_predictions
+from workbench.run_folder.worst_predictions import forget_later_predictions, write_worst_predictions
 from workbench.runs import Run
+from workbench.runs.record.worst_predictions import _predicted, worst_predictions
 
 EVERY = 10
 
@@ -119,3 +122,63 @@ def test_a_resumed_run_drops_later_predictions(run: Run, step: int, kept: bool) 
         assert path.exists() == kept
     finally:
         path.write_text(before, encoding="utf-8")
+
+
+def split(targets: np.ndarray) -> Dataset:
+    inputs = (np.arange(2 * len(targets), dtype=np.float32).reshape(-1, 2),)
+    return Dataset("rows", Split(inputs, targets), Split(inputs, targets))
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "target", "expected"),
+    [
+        ("class", [3.0], np.int64(3), np.array(3)),
+        ("class", [1.0, 2.0], np.int64(3), np.array([1, 2])),
+        ("classes", [1.0, 0.0, 2.0, 1.0], np.zeros((2, 2), np.int64), np.array([[1, 0], [2, 1]])),
+        ("classes", [1.0, None], np.zeros(5, np.int64), np.array([1, 0])),
+        ("values", [0.5, None], np.zeros((2, 1)), np.array([[0.5], [np.nan]])),
+        ("values", [0.5, 1.5], np.zeros((3, 1)), np.array([0.5, 1.5])),
+        ("probabilities", [0.25], np.float32(1), np.array(0.25)),
+    ],
+)
+def test_a_prediction_is_shaped_as_its_target(
+    kind: Any, values: list[float | None], target: np.ndarray, expected: np.ndarray
+) -> None:
+    found = _predicted(values, kind, target)
+    np.testing.assert_array_equal(found, expected)
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+
+
+def test_the_worst_predictions_are_the_record_and_the_rows() -> None:
+    run = write_run("a", [], DONE)
+    data = split(np.array([4, 5, 6]))
+    assert worst_predictions(run.folder, data) == []
+    rows: list[dict[str, Any]] = [
+        {"row": 2, "loss": 1.23456, "prediction": [1.0], "probability": 0.5},
+        {"row": 3, "loss": 1.0, "prediction": [1.0], "probability": 0.5},
+        {"row": 0, "loss": None, "prediction": [2.0], "probability": None},
+    ]
+    write_worst_predictions(run.folder, 3, "class", rows)
+    first, second = worst_predictions(run.folder, data)
+    assert (first.row, first.loss, first.kind, first.probability) == (2, 1.23456, "class", 0.5)
+    assert (first.target, first.prediction) == (6, 1)
+    np.testing.assert_array_equal(first.inputs[0], [4.0, 5.0])
+    assert repr(first) == "WorstPrediction(row=2, loss=1.235, target=6, prediction=1)"
+    assert (second.row, second.target) == (0, 4)
+    assert math.isnan(second.loss)
+    assert math.isnan(second.probability)
+    assert worst_predictions(run.folder, Dataset("alone", data.train)) == []
+    write_worst_predictions(run.folder, 3, "class", [])
+    assert worst_predictions(run.folder, None) == []
+
+
+def test_a_long_prediction_is_shown_in_short() -> None:
+    run = write_run("a", [], DONE)
+    data = split(np.linspace(0, 1, 14).reshape(2, 7))
+    record: list[dict[str, Any]] = [{"row": 0, "loss": 0.5, "prediction": [0.123456] * 7}]
+    write_worst_predictions(run.folder, 3, "values", record)
+    [found] = worst_predictions(run.folder, data)
+    assert repr(found).endswith("prediction=[0.1235 0.1235 0.1235 ... 0.1235 0.1235 0.1235])")
+    data = split(np.linspace(0, 1, 12).reshape(2, 6))
+    write_worst_predictions(run.folder, 3, "values", [{**record[0], "prediction": [0.5] * 6}])
+    assert repr(worst_predictions(run.folder, data)[0]).endswith("[0.5 0.5 0.5 0.5 0.5 0.5])")

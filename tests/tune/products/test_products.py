@@ -9,6 +9,7 @@ import pytest
 from workbench.cli.commands.extensions import build_extensions
 from workbench.doctor.kernels import tuning_finding
 from workbench.errors import EngineError
+from workbench.extensions.native_extension import DEVICE_KERNELS, native_extension
 from workbench.tune import products
 from workbench.tune.products import ensure_product_times
 from workbench.tuning_results.product_times import kept_product_times, product_times_path
@@ -23,15 +24,22 @@ def cache(
     return monkeypatch
 
 
-def test_they_are_measured_once(cache: pytest.MonkeyPatch) -> None:
+def test_they_are_measured_once(
+    cache: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     said: list[str] = []
     times = ensure_product_times(said.append)
     assert times is not None
     assert times == kept_product_times()
     assert said == ["Timing matrix products"]
-    assert times.sentence in tuning_finding().detail
-    whose = "ONNX Runtime's" if times.ratio < 0.85 else "PyTorch's"
-    assert times.sentence.startswith(f"Linear layers of ORTModule use {whose} products")
+    sentence = times.sentence(own_kernels=not native_extension(DEVICE_KERNELS).problem)
+    assert sentence in tuning_finding().detail
+    build_extensions()
+    assert f"{sentence}." in " ".join(capfd.readouterr().out.split())
+    for own, limit in ((True, 1.2), (False, 0.85)):
+        whose = "ONNX Runtime's" if times.ratio < limit else "PyTorch's"
+        chosen = times.sentence(own_kernels=own)
+        assert chosen.startswith(f"Linear layers of ORTModule use {whose} products")
     assert ensure_product_times(said.append) == times
     assert len(said) == 1
     # What is of other versions does not count as kept.

@@ -265,9 +265,27 @@ def test_pictures_and_numbers_are_saved(wire: Wire, tmp_path: Path, axis: str) -
     assert frame["loss"].tolist() == [1, 2, 3, 1, 2]
     assert frame["samples_per_s"].tolist() == [64.0] * 5
     assert frame["test_loss"].tolist()[2] == 0.5
+    assert frame["test_accuracy"].tolist()[2] == 0.5
     wire.charts.hidden = ["pytorch"]
     frame = pd.read_csv(wire.charts.save(tmp_path / "c.csv"))
     assert frame["run"].tolist() == ["ondevice"] * 2
+
+
+def test_a_picture_of_a_window_has_the_lines_of_the_whole(wire: Wire) -> None:
+    random = np.random.default_rng(0)
+    seconds = random.uniform(0.1, 1, 300)
+    wire.charts.add("pytorch", points(1, 300, loss=random.uniform(1, 2, 300), seconds=seconds))
+    wire.charts.smoothing = 10
+
+    def lines(first: int) -> list[np.ndarray]:
+        panels = wire.charts._file().figure().axes[:2]
+        drawn = [panel.lines[-1].get_xydata() for panel in panels]  # smoothed, then throughput
+        return [np.array([point for point in one if first <= point[0] <= 250]) for one in drawn]
+
+    whole = lines(200)
+    wire.charts.window = [200, 250]
+    for one, other in zip(whole, lines(200), strict=True):
+        np.testing.assert_allclose(one, other, rtol=5e-3)  # what precedes has faded out
 
 
 @pytest.mark.fault

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +12,11 @@ import pytest
 
 from tests.personalisation.recorded import drawn_examples, spoken_examples
 from tests.plain_onnxruntime.environment import plain_onnxruntime
+from tests.runs.recorded import recorded
 from tests.widgets.pads.browser_side import PATIENCE_S, send, strokes
-from workbench.errors import DataError
+from workbench.data import Dataset
+from workbench.errors import DataError, RunError
+from workbench.personalisation import personalise
 from workbench.widgets.pads import SketchPad, SoundPad, TextPad
 
 POEM = (
@@ -82,6 +87,29 @@ def test_reasons_against_training_are_shown_and_raised() -> None:
         assert (pad.level, pad.training, pad.ready) == ("error", False, False)
         assert "needs examples of two labels" in pad.message
     finally:
+        pad.close()
+
+
+@pytest.mark.fault
+def test_a_training_that_is_refused_at_once_does_not_seem_to_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pad = SketchPad()
+    requests = pad._personaliser._requests
+    ask = requests.ask
+
+    def at_once(request: Callable[[], None]) -> None:
+        done = threading.Event()
+        ask(request)
+        ask(done.set)
+        assert done.wait(PATIENCE_S)
+
+    monkeypatch.setattr(requests, "ask", at_once)
+    try:
+        pad.train()
+        assert (pad.level, pad.training) == ("error", False)
+    finally:
+        monkeypatch.undo()
         pad.close()
 
 
@@ -162,5 +190,50 @@ def test_a_text_is_continued_in_its_own_manner() -> None:
         assert [each["prompt"] for each in pad.continuations] == ["because the "] * 2
         assert pad.continuations[0]["text"] != pad.continuations[1]["text"]
         assert pad.problem == ""
+    finally:
+        pad.close()
+
+
+def test_a_recorded_pad_is_tried_without_training_again(tmp_path: Path) -> None:
+    examples, others = drawn_examples(hand=0)
+    trained = personalise(examples, threads=1, steps=60).wait(PATIENCE_S)
+    assert trained.after is not None
+    pad = SketchPad(trained=trained.run.id)
+    try:
+        assert pad.wait(PATIENCE_S)
+        assert pad.ready
+        again = pad.result
+        assert again is not None
+        assert again.after is not None
+        assert again.before is not None
+        assert trained.before is not None
+        assert again.run.id == trained.run.id
+        assert (again.seconds, " s:" in pad.message) == (None, False)
+        assert again.labels == trained.labels
+        for ours, theirs in ((again.before, trained.before), (again.after, trained.after)):
+            assert ours.accuracy == theirs.accuracy
+            assert np.array_equal(ours.confusion, theirs.confusion)
+        drawing = others[0]
+        assert pad.recognise(drawing.strokes) == trained.recognise(drawing.strokes).probabilities
+        assert "6 were held out" in pad.result_note
+        other = TextPad(trained=trained.run)
+        with pytest.raises(RunError, match="kind 'image'; this pad takes 'text'"):
+            other.wait(PATIENCE_S)
+        other.close()
+        pad.export(tmp_path / "again.onnx")
+        trained.export(tmp_path / "first.onnx")
+        assert (tmp_path / "again.onnx").read_bytes() == (tmp_path / "first.onnx").read_bytes()
+    finally:
+        pad.close()
+        trained.close()
+
+
+@pytest.mark.fault
+def test_a_run_without_examples_cannot_be_tried(digits: Dataset) -> None:
+    pad = SketchPad(trained=recorded(digits).path.name)
+    try:
+        with pytest.raises(RunError, match="was not trained on examples of a pad"):
+            pad.wait(PATIENCE_S)
+        assert "was not trained on examples of a pad" in pad.message
     finally:
         pad.close()

@@ -10,6 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.controller.recording_view import until
+from tests.runs.written import write_run
 from workbench.controller import Controller, State
 from workbench.controller.code.page_code import code_for
 from workbench.controller.tasks import own_examples
@@ -20,6 +21,7 @@ from workbench.errors import ConfigError, DataError, RunError
 from workbench.settings.engines import offered_engines
 from workbench.widgets.pads import SketchPad, TextPad
 from workbench.widgets.train.own_examples import PADS, TRAINING, OwnExamples
+from workbench.widgets.train.trainer import Trainer
 
 STROKE = [[(0.1, 0.1), (0.9, 0.9)]]
 
@@ -130,6 +132,8 @@ def test_no_run_starts_beside_the_training_of_a_pad(
     assert part.controller.wait(60)
     assert part.controller.state == State("idle", "error", TRAINING)
     assert wb.runs().empty
+    stopped = write_run("stopped", [], {"status": "stopped"})
+    assert part.controller.resume_refusal(stopped) == TRAINING
 
 
 @pytest.mark.parametrize("model", ["sketch-cnn", "speech-commands", "text-gpt"])
@@ -159,7 +163,35 @@ def test_the_code_makes_the_same_pad(
     assert loaded == [f"{shown.kind}-examples.npz"], "as the pad names its file"
 
 
+def test_the_code_tries_the_model_that_the_pad_has_trained(part: OwnExamples) -> None:
+    choose(part, "sketch-cnn")
+    part.section.opened = True
+    pad = part.pads["sketch-cnn"]
+    notified: list[str] = []
+    setup = part.controller.setup
+    part.controller.tasks.observe(lambda: notified.append(code_for(setup, "train", {})))
+    pad._result = SimpleNamespace(run=SimpleNamespace(id="a-run"), close=lambda: None)  # type: ignore[assignment]
+    pad.message = "Trained sketch-cnn on ondevice in 3 s."
+    assert "# pad = wb.SketchPad(trained='a-run')" in notified[-1]
+    choose(part, "text-gpt")
+    assert "a-run" not in code_for(setup, "train", {}), "it is of another model"
+
+
 def test_the_engines_are_those_that_are_offered() -> None:
     [engines] = [field.choices for field in OwnExamplesTask().fields if field.name == "engine"]
     assert engines == offered_engines()
     assert "fake" not in engines, "it is for tests"
+
+
+def test_results_appear_below_the_pad_so_that_it_keeps_its_place() -> None:
+    trainer = Trainer(engines=["fake"])
+    [columns] = [each for each in trainer.children if "wb-step-train" in each._dom_classes]
+    [_, main] = columns.children[0].children
+    [pad] = [
+        at
+        for at, each in enumerate(main.children)
+        if trainer.own_examples in getattr(each, "children", ())
+    ]
+    above = main.children[:pad]
+    trainer.close()
+    assert above == (trainer.charts,), "their height stays as they are filled"

@@ -42,6 +42,8 @@ from workbench.trainable import seeded_draws, without_randomness
 if TYPE_CHECKING:
     import onnx
 
+    from workbench.export_cache.known_process import KnownProcess
+
 
 class ExportedGraphs(NamedTuple):
     """A model that was exported for the artifacts of one or more similar requests."""
@@ -51,16 +53,29 @@ class ExportedGraphs(NamedTuple):
     seconds: float
 
 
-def build(request: ArtifactsRequest, report: Callable[[str], None]) -> None:
+def build(
+    request: ArtifactsRequest,
+    report: Callable[[str], None],
+    process: KnownProcess | None = None,
+) -> None:
     """Write the artifacts into the request's directory, the manifest last.
+
+    Args:
+        request: what to build.
+        report: called with short progress texts.
+        process: see `forward_graphs`.
 
     Raises:
         WorkbenchError: the model or the settings cannot be used.
     """
-    write(request, export(request, report), report)
+    write(request, export(request, report, process), report)
 
 
-def export(request: ArtifactsRequest, report: Callable[[str], None]) -> ExportedGraphs:
+def export(
+    request: ArtifactsRequest,
+    report: Callable[[str], None],
+    process: KnownProcess | None = None,
+) -> ExportedGraphs:
     """Export the model; large tensors stay in files beside the request's directory.
 
     Raises:
@@ -85,6 +100,7 @@ def export(request: ArtifactsRequest, report: Callable[[str], None]) -> Exported
         prepare=loss_only,
         label_sparsity=request.label_sparsity,
         state_folder=request.directory.parent,
+        process=process,
     )
     return ExportedGraphs(model, made, time.perf_counter() - started)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.export.export import EXPORTERS, export_onnx
 from workbench.export.state_file import StateFile
-from workbench.export.two_modes import export_for_inference, export_for_training
+from workbench.export.two_modes import TrainingExport, export_for_inference, export_for_training
 from workbench.lora.graph import graph_linear_weights
 from workbench.lora.linear_weight import LinearWeight
 from workbench.lora.module import module_linear_weights
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import onnx
     import torch
 
+    from workbench.export_cache.known_process import KnownProcess
     from workbench.models import Model
 
 
@@ -44,6 +45,8 @@ class Forward(NamedTuple):
     """Further names of tied tensors -> the first name of the same tensor."""
     linear: dict[str, LinearWeight]
     """The weights that LoRA can adapt."""
+    cache_s: float | None = None
+    """Seconds to read the graph for training from the cache; None: it was exported."""
 
 
 def forward_graphs(
@@ -51,6 +54,7 @@ def forward_graphs(
     report: Callable[[str], None],
     exporters: Sequence[str] = tuple(EXPORTERS),
     state_folder: Path | None = None,
+    process: KnownProcess | None = None,
 ) -> Forward:
     """Export `model` for training and for inference.
 
@@ -60,6 +64,8 @@ def forward_graphs(
         exporters: names of `EXPORTERS`, tried in order.
         state_folder: folder for a module's parameters, which the graphs then reference as external
             data; it must exist as long as they are used. None: each graph contains them.
+        process: what determines the exports of this process, which are cached; None: it is not
+            known.
 
     Raises:
         ModelError: it cannot be exported.
@@ -71,6 +77,12 @@ def forward_graphs(
     module = model.module(shared=True)
     examples = model.example_inputs()
     state_file = None if state_folder is None else StateFile(state_folder / "parameters.bin")
+    shared = None
+    if process is not None and tuple(exporters) == tuple(EXPORTERS):
+        from workbench.artifacts.generation.shared_export import shared_export
+
+        shared = shared_export(module, model, process)
+    effects = refuse_effects(module, examples)
 
     def export(training: bool) -> onnx.ModelProto:
         return export_onnx(
@@ -84,14 +96,29 @@ def forward_graphs(
             state_file=state_file,
         )
 
-    report("exporting the model for training")
-    effects = refuse_effects(module, examples)
-    trained = export_for_training(lambda: export(True))
+    def exporting(mode: str) -> None:
+        report(f"exporting the model for {mode}")
+
+    common = None if shared is None else shared(state_file)
+    taken = None if common is None else common.training(lambda: exporting("training"))
+    if taken is None:
+        common = None
+        exporting("training")
+        trained, cache_s = export_for_training(lambda: export(True)), None
+    else:
+        trained, cache_s = TrainingExport(taken.graph, taken.program), taken.cache_s
+    if cache_s is not None:
+        report(f"export: from the cache, {cache_s:.2f} s")
     effects.refuse_lost(trained.graph)
     state = module.state_dict()
     named = list(module.named_parameters())
+
+    def export_evaluation() -> onnx.ModelProto:
+        made = None if common is None else common.evaluation()
+        return export(False) if made is None else made
+
     inference_graph = export_for_inference(
-        trained, lambda: export(False), lambda: report("exporting the model for inference")
+        trained, export_evaluation, lambda: exporting("inference")
     )
     return Forward(
         training=trained.graph,
@@ -102,6 +129,7 @@ def forward_graphs(
         weights={name: value.detach().numpy() for name, value in state.items()},
         aliases=_aliases(module),
         linear=module_linear_weights(module),
+        cache_s=cache_s,
     )
 
 

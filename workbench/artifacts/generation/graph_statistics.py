@@ -21,7 +21,7 @@ def graph_statistics(
         made: the forward graph with its loss.
         training_model: the same with its gradient; its first outputs are the loss and the flags of
             the buffers that the forward pass updates.
-        export_s: seconds to export the model and to rewrite its graph.
+        export_s: seconds to export the model, if it was exported, and to rewrite its graph.
         gradient_s: seconds to build the gradient.
     """
     trainable = made.trainable.graph
@@ -30,7 +30,8 @@ def graph_statistics(
     operators = operator_counts(training_model.graph)
     return {
         "inputs": _described(made.graph.graph),
-        "export_s": export_s,
+        "export_s": export_s if made.forward.cache_s is None else None,
+        "cache_s": made.forward.cache_s,
         "gradient_s": gradient_s,
         "exported_nodes": len(made.graph.graph.node),
         "trainable_nodes": len(trainable.node),

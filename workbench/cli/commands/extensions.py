@@ -73,7 +73,10 @@ def build_extensions(
         took = f"Built in {each.seconds:.0f} s" if each.seconds else "Already built"
         say(f"{took}: {each.extension.library}")
     if times is not None:
-        say(f"{times.sentence}.")
+        from workbench.extensions.native_extension import DEVICE_KERNELS, native_extension
+
+        own = not native_extension(DEVICE_KERNELS).problem
+        say(f"{times.sentence(own_kernels=own)}.")
 
 
 def _build_all(

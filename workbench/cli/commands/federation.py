@@ -11,14 +11,19 @@ from workbench.cli import options as opt
 from workbench.cli.commands.training import check_output, dataset, watch
 from workbench.cli.printing.output import print_json, say
 from workbench.cli.setting_options import LORA, LOSS, takes_settings
-from workbench.errors import ConfigError, nearest
+from workbench.errors import ConfigError, DataError, nearest
 
 if TYPE_CHECKING:
     from workbench.federated import ClientSplit
 
-SPLITS = ("iid", "dirichlet", "quantity", "feature_shift")
+SPLITS = ("iid", "dirichlet", "quantity", "feature_shift", "groups")
 
-Clients = Annotated[int, typer.Option(help="Number of clients; each needs at least one row.")]
+Clients = Annotated[
+    int | None,
+    typer.Option(
+        help="Number of clients; each needs at least one row. Default: 8, or one per group."
+    ),
+]
 Rounds = Annotated[int, typer.Option(help="Rounds of training and aggregation.")]
 Strategy = Annotated[str, typer.Option(help="Aggregation strategy of Flower.")]
 StrategyOption = Annotated[
@@ -26,7 +31,10 @@ StrategyOption = Annotated[
     typer.Option(metavar="NAME=VALUE", help="Option of the strategy; may be repeated."),
 ]
 Split = Annotated[
-    str, typer.Option(help="How rows are divided: iid, dirichlet=0.3, quantity=1, feature_shift.")
+    str,
+    typer.Option(
+        help="How rows are divided: iid, dirichlet=0.3, quantity=1, feature_shift, groups=COLUMN."
+    ),
 ]
 
 
@@ -38,7 +46,7 @@ def federate(
     model: opt.ModelArgument,
     data: opt.DataOption = None,
     target: opt.TargetOption = None,
-    clients: Clients = 8,
+    clients: Clients = None,
     rounds: Rounds = 10,
     strategy: Strategy = "fedavg",
     strategy_option: StrategyOption = None,
@@ -116,16 +124,20 @@ def federate(
     )
     check_output(detached, plot)
     settings |= {"clients": clients, "rounds": rounds, "strategy": strategy}
-    settings |= {"split": _split(split)}
+    chosen, groups = _split(split)
+    settings |= {"split": chosen}
+    if groups is not None and data is None:
+        raise DataError(f"--split {split} requires --data, a .csv file with that column.")
+    rows = dataset(data, target, groups)
     if app is None:
-        run = wb.federate(model, dataset(data, target), detached=detached, **settings)
+        run = wb.federate(model, rows, detached=detached, **settings)
         watch(run, detached, plot, json)
         return
     if plot is not None or detached:
         raise ConfigError(
             [f"--app {app} writes a project and does not train: leave out --plot and --detached."]
         )
-    folder = wb.federated.app(app, model, dataset(data, target), **settings)
+    folder = wb.federated.app(app, model, rows, **settings)
     if json:
         print_json({"folder": str(folder)})
     else:
@@ -148,16 +160,21 @@ def _number(text: str) -> float | str:
         return text.strip()
 
 
-def _split(text: str) -> ClientSplit:
-    from workbench.federated import dirichlet, feature_shift, iid, quantity
+def _split(text: str) -> tuple[ClientSplit, str | None]:
+    """The split, and the column of its groups."""
+    from workbench.federated import dirichlet, feature_shift, groups, iid, quantity
 
     name, _, given = text.partition("=")
     if name in ("iid", "feature_shift") and not given:
-        return iid() if name == "iid" else feature_shift()
+        return (iid() if name == "iid" else feature_shift()), None
+    if name == "groups":
+        if not given:
+            raise ConfigError([f"--split {text}: give the column, as in groups=user."])
+        return groups(), given
     if name in ("dirichlet", "quantity"):
         try:
             alpha = float(given)
         except ValueError:
             raise ConfigError([f"--split {text}: give a number, such as {name}=0.3."]) from None
-        return dirichlet(alpha) if name == "dirichlet" else quantity(alpha)
+        return (dirichlet(alpha) if name == "dirichlet" else quantity(alpha)), None
     raise ConfigError([f"--split {text}: {nearest(name, SPLITS)}"])

@@ -150,8 +150,14 @@ def compare(
     exit_if(interrupted)
 
 
-def dataset(data: str | None, target: str | None) -> Any:
-    """The dataset of `--data` and `--target`; None: the model's default dataset."""
+def dataset(data: str | None, target: str | None, groups: str | None = None) -> Any:
+    """The dataset of `--data` and `--target`; None: the model's default dataset.
+
+    Args:
+        data: see `load_dataset`.
+        target: see `load_dataset`.
+        groups: column with the group of each row.
+    """
     from workbench.errors import DataError
 
     if data is None:
@@ -160,4 +166,4 @@ def dataset(data: str | None, target: str | None) -> Any:
         return None
     import workbench as wb
 
-    return wb.load_dataset(data, target)
+    return wb.load_dataset(data, target, groups=groups)

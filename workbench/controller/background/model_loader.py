@@ -1,4 +1,4 @@
-"""Loads and inspects the chosen model and dataset on its own thread."""
+"""Loads and inspects the chosen model and dataset on threads of its own."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from workbench.controller.model.data_preview import data_preview
 from workbench.controller.model.inspection import layer_rows
 from workbench.controller.model.sources import Sources
 from workbench.controller.request_thread import RequestThread
-from workbench.controller.state import sentence_of
+from workbench.controller.setup import Setup
+from workbench.controller.state import NOTHING_CHOSEN, sentence_of
 from workbench.controller.view import View
 from workbench.data import Dataset, check_fit
+from workbench.errors import ModelError
 from workbench.models import Model
+
+ShowIfCurrent = Callable[[Callable[[], None]], bool]
+"""Shows something in the view, unless there is a newer choice; returns whether there is none."""
 
 
 class _Loaded(NamedTuple):
@@ -30,6 +35,9 @@ class ModelLoader:
 
     Loading a sample needs no PyTorch, but counting its layers does, and importing that takes
     seconds; so the view gets the model immediately, the layers later, and the check last.
+
+    Each choice is loaded on a thread of its own, so that it never waits for the one before, which
+    may take minutes and cannot be stopped: it ends by itself, and its results are dropped.
     """
 
     def __init__(
@@ -55,15 +63,21 @@ class ModelLoader:
         self._checked_loss: Any = None
         """Loss with which the shown data were checked; None: they were not."""
         self._on_loaded = on_loaded
+        self._on_error = on_error
         self._lock = threading.Lock()
         """Protects the fields; never held while something is loaded, so `choose` returns
         immediately."""
-        self._load_lock = threading.Lock()
-        """Held while a model is loaded, so that none is loaded twice."""
+        self._load_locks: dict[tuple[str, str], threading.Lock] = {}
+        """One by source and example inputs, held while that is loaded, so that none is loaded
+        twice."""
         self._chosen = ("", "")
         self._loaded: _Loaded | None = None
-        self._dataset = self._target = ""
+        self._dataset = ("", "", "")
+        """Dataset, target column and group column, see `Sources.dataset`."""
+        self._choices = {"model": 0, "dataset": 0}
+        """Number of choices so far; the results of earlier ones are dropped."""
         self._thread = RequestThread("workbench-model", on_error)
+        """Notifies the view, in the order in which results became known."""
 
     def choose(self, model: Model | str, example_inputs: str = "") -> None:
         """Choose a model, to be loaded and shown; returns immediately.
@@ -73,18 +87,19 @@ class ModelLoader:
             example_inputs: see `Sources.model`.
         """
         name = model.name if isinstance(model, Model) else model
+        chosen = (name.strip(), example_inputs.strip())
         with self._lock:
-            self._chosen = (name.strip(), example_inputs.strip())
+            self._chosen = chosen
             if isinstance(model, Model):
-                self._loaded = _Loaded(model, self._chosen[0], None)
+                self._loaded = _Loaded(model, chosen[0], None)
         if isinstance(model, Model):
             self._on_loaded(model)
-        self._thread.ask(self._show)
+        self._begin("model", lambda show: self._show(chosen, show))
 
-    def choose_dataset(self, dataset: str, target: str = "") -> None:
+    def choose_dataset(self, dataset: str, target: str = "", groups: str = "") -> None:
         """Choose a dataset, to be shown; returns immediately."""
-        self._dataset, self._target = dataset.strip(), target.strip()
-        self._thread.ask(self._show_data)
+        self._dataset = (dataset.strip(), target.strip(), groups.strip())
+        self._begin("dataset", self._show_data)
 
     def loss_changed(self) -> None:
         """Check again whether the dataset fits, if the loss has changed since."""
@@ -92,7 +107,7 @@ class ModelLoader:
         if model is None or self._checked_loss is None:
             return
         if self._loss(model) != self._checked_loss:
-            self._thread.ask(self._show_data)
+            self._begin("dataset", self._show_data)
 
     def loading(self, source: str, example_inputs: str = "") -> Callable[[], Model | None]:
         """A function that loads the current `source`, independently of later choices.
@@ -105,6 +120,22 @@ class ModelLoader:
         at_hand = self._if_loaded(wanted)
         return lambda: at_hand or self._load(wanted)
 
+    def loading_of(self, setup: Setup) -> Callable[[], Model | None]:
+        """A function that loads the model of `setup`, as it is chosen now."""
+        return self.loading(setup.model, setup.example_inputs)
+
+    def loading_with_data(self, setup: Setup) -> Callable[[], tuple[Model, Dataset]]:
+        """A function that loads the model and the dataset of `setup`, as they are chosen now."""
+        find = self.loading_of(setup)
+
+        def load() -> tuple[Model, Dataset]:
+            model = find()
+            if model is None:
+                raise ModelError(NOTHING_CHOSEN)
+            return model, self.load_data(model, *setup.chosen_dataset)
+
+        return load
+
     def _load(self, wanted: tuple[str, str]) -> Model | None:
         """A model, loaded unless it is the last loaded one; None without a source.
 
@@ -113,7 +144,9 @@ class ModelLoader:
         """
         if not wanted[0]:
             return None
-        with self._load_lock:
+        with self._lock:
+            load_lock = self._load_locks.setdefault(wanted, threading.Lock())
+        with load_lock:
             model = self._if_loaded(wanted)
             if model is not None:
                 return model
@@ -134,70 +167,92 @@ class ModelLoader:
             return None
         return loaded.model if loaded.example_inputs in (None, wanted[1]) else None
 
-    def load_data(self, model: Model | None, dataset: str, target: str = "") -> Dataset:
-        """The dataset named, or that of the model; `target`: see `Sources.dataset`.
+    def load_data(
+        self, model: Model | None, dataset: str, target: str = "", groups: str = ""
+    ) -> Dataset:
+        """The dataset named, or that of the model; for the others see `Sources.dataset`.
 
         Raises:
             DataError: there is none, or it cannot be loaded.
         """
-        return self._sources.dataset(dataset.strip(), model, target.strip())
+        return self._sources.dataset(dataset.strip(), model, target.strip(), groups.strip())
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread; what is being loaded is dropped."""
         self._thread.close()
 
-    def _show(self) -> None:
-        chosen = self._chosen
+    def _begin(self, what: str, work: Callable[[ShowIfCurrent], None]) -> None:
+        """Load on a new thread; what it would show is dropped after the next choice."""
+        with self._lock:
+            self._choices[what] += 1
+            number = self._choices[what]
+
+        def show(action: Callable[[], None]) -> bool:
+            self._thread.ask(lambda: action() if number == self._choices[what] else None)
+            return number == self._choices[what]
+
+        def report(error: Exception) -> None:
+            show(lambda: self._on_error(error))
+
+        thread = RequestThread(f"workbench-load-{what}", report)
+        thread.ask(lambda: work(show))
+        thread.close()
+
+    def _show(self, chosen: tuple[str, str], show: ShowIfCurrent) -> None:
         if not chosen[0]:
-            self._show_none()
-            self._show_data()
+            show(self._show_none)
+            self._begin("dataset", self._show_data)
             return
-        self._view.show_layers(None, loading=True)
+        show(lambda: self._view.show_layers(None, loading=True))
         try:
             model = self._load(chosen)
-        except Exception as error:
-            self._show_none(sentence_of(error))
+        except BaseException as error:  # user code may raise anything
+            problem = sentence_of(error)
+            show(lambda: self._show_none(problem))
             raise
-        if model is None or chosen != self._chosen:
+        if model is None or not show(lambda: self._view.show_model(model)):
             return
-        self._view.show_model(model)
-        self._show_data()
-        layers, shapes = model.layers(), model.parameter_shapes
-        self._view.show_layers(layer_rows(layers, shapes))
-        if chosen == self._chosen:
-            self._show_check(model)
+        self._begin("dataset", self._show_data)
+        rows = layer_rows(model.layers(), model.parameter_shapes)
+        if show(lambda: self._view.show_layers(rows)):
+            self._show_check(model, show)
 
-    def _show_check(self, model: Model) -> None:
+    def _show_check(self, model: Model, show: ShowIfCurrent) -> None:
         """Show what ONNX Runtime can train; if that is unknown, everything can still be trained."""
         from workbench.check import check
 
         try:
             found = check(model)
         except Exception as error:
-            self._view.show_verdict(f"Not known whether it can be trained: {sentence_of(error)}")
+            unknown = f"Not known whether it can be trained: {sentence_of(error)}"
+            show(lambda: self._view.show_verdict(unknown))
             return
         rows = layer_rows(
             model.layers(), model.parameter_shapes, model.parameters, found.by_layer()
         )
-        self._view.show_layers(rows)
-        self._view.show_verdict(f"{found.verdict} {found.counts}")
+        show(lambda: self._view.show_layers(rows))
+        show(lambda: self._view.show_verdict(f"{found.verdict} {found.counts}"))
 
-    def _show_data(self) -> None:
+    def _show_data(self, show: ShowIfCurrent) -> None:
         model = self._if_loaded(self._chosen)
-        if not self._dataset and (model is None or model.dataset is None):
-            self._view.show_data(None)
+        dataset = self._dataset
+        if not dataset[0] and (model is None or model.dataset is None):
+            show(lambda: self._view.show_data(None))
             return
         preview = None
         self._checked_loss = None
         try:
-            data = self.load_data(model, self._dataset, self._target)
+            data = self.load_data(model, *dataset)
             preview = data_preview(data)
             if model is not None:
-                self._checked_loss = self._loss(model)
-                check_fit(model, data, self._checked_loss)
-            self._view.show_data(preview)
-        except Exception as error:
-            self._view.show_data(preview, sentence_of(error))
+                loss = self._loss(model)
+                self._checked_loss = loss
+                check_fit(model, data, loss)
+        except BaseException as error:  # user code may raise anything
+            problem = sentence_of(error)
+            show(lambda: self._view.show_data(preview, problem))
+            return
+        show(lambda: self._view.show_data(preview))
 
     def _show_none(self, problem: str = "") -> None:
         self._view.show_model(None, problem)

@@ -91,7 +91,7 @@ class TaskRunner(View):
                 self._setup.tasks.pop(name, None)
         if opened:
             self._on_opened(name)
-        self._notify_observers()
+        self.notify_observers()
 
     def type(self, name: str, field: str, text: str) -> None:
         """Set the text of a field; empty: its default."""
@@ -105,7 +105,7 @@ class TaskRunner(View):
         self._tasks[name].typed(values)
         self._thread.ask(lambda: self._describe(name))
         self.update()
-        self._notify_observers()
+        self.notify_observers()
 
     def start(self, name: str) -> None:
         """Start a task with its current fields, unless it is running or cannot run."""
@@ -215,7 +215,7 @@ class TaskRunner(View):
         lines = task.code(setup, self._readable(name), ["model", "data"])
         if not task.needs_model:
             return lines
-        return (setup.model, setup.dataset, setup.target, setup.example_inputs, lines)
+        return (setup.model, *setup.chosen_dataset, setup.example_inputs, lines)
 
     def _run(self, task: Task, inputs: Inputs, cancellation: Cancellation, made_with: Any) -> None:
         name = task.name
@@ -256,6 +256,7 @@ class TaskRunner(View):
                 self._states[name] = state
                 self._view.show_task(name, state)
 
-    def _notify_observers(self) -> None:
+    def notify_observers(self) -> None:
+        """Report that the code of a step has changed."""
         for callback in self._observers:
             callback()

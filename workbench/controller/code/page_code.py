@@ -8,12 +8,10 @@ from typing import Any
 from workbench.controller.background.footprint_predictor import profile_settings
 from workbench.controller.call_text import call_text
 from workbench.controller.forms.federation_fields import split_code
-from workbench.controller.model.namespace import is_module, own_names
+from workbench.controller.model.namespace import is_dataset, is_model, is_module, own_names
 from workbench.controller.model.sources import is_csv, split_names, takes_examples
 from workbench.controller.setup import Setup
 from workbench.controller.tasks import TASKS
-from workbench.data import Dataset
-from workbench.models import Model
 from workbench.settings.engines import ARTIFACTS_ENGINE
 
 
@@ -118,13 +116,16 @@ def _compared(setup: Setup) -> dict[str, Any]:
 
 def _model(setup: Setup, names: Mapping[str, Any]) -> str:
     if setup.model in names and setup.model.isidentifier():
-        if isinstance(names[setup.model], Model):
+        if is_model(names[setup.model]):
             return f"model = {setup.model}"
         source, further = setup.model, [f"name={setup.model!r}"]
     else:
         source, further = repr(setup.model), []
     wanted = takes_examples(setup.model, names.get(setup.model))
-    examples = split_names(setup.example_inputs) if wanted else ()
+    # Others are no names of the notebook, which the field says.
+    examples = [
+        name for name in split_names(setup.example_inputs) if wanted and name.isidentifier()
+    ]
     if examples:
         given = examples[0] if len(examples) == 1 else f"({', '.join(examples)})"
         further = [f"example_inputs={given}", *further]
@@ -134,7 +135,7 @@ def _model(setup: Setup, names: Mapping[str, Any]) -> str:
 def _brings_data(setup: Setup, names: Mapping[str, Any]) -> bool:
     """Whether the model has a dataset of its own, as a sample has."""
     value = names.get(setup.model)
-    if isinstance(value, Model):
+    if is_model(value):
         return value.dataset is not None
     return not (is_module(value) or ":" in setup.model or setup.model.endswith(".onnx"))
 
@@ -149,8 +150,11 @@ def _data(setup: Setup, names: Mapping[str, Any]) -> str:
         given = f"({', '.join(inputs)},)" if len(inputs) > 1 else f"({inputs[0]},)"
         return f"wb.load_dataset({given}, {target}, name={parts[0]!r})"
     if setup.dataset in names and setup.dataset.isidentifier():
-        if isinstance(names[setup.dataset], Dataset):
+        if is_dataset(names[setup.dataset]):
             return setup.dataset
         return f"wb.load_dataset({setup.dataset}, name={setup.dataset!r})"
-    target = f", {setup.target!r}" if setup.target and is_csv(setup.dataset) else ""
-    return f"wb.load_dataset({setup.dataset!r}{target})"
+    columns = ""
+    if is_csv(setup.dataset):
+        columns += f", {setup.target!r}" if setup.target else ""
+        columns += f", groups={setup.groups!r}" if setup.groups else ""
+    return f"wb.load_dataset({setup.dataset!r}{columns})"

@@ -25,7 +25,8 @@ def _lines(action: str, run_ids: list[str], text: str) -> list[str]:
         lines = OF_EACH[action].format(tags=tags).splitlines()
         return [f"for run_id in {run_ids!r}:", *(f"    {line}" for line in lines)]
     if run_ids and action == "compare":
-        return [f"comparison = wb.compare_runs({run_ids!r})", "comparison.table()"]
+        ids = [f"    {run_id!r}," for run_id in run_ids]
+        return ["comparison = wb.compare_runs([", *ids, "])", "comparison.table()"]
     return ["wb.runs()"]
 
 

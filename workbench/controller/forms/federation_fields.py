@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError
 
 from workbench.errors import ConfigError
-from workbench.federated import ClientSplit, dirichlet, feature_shift, iid, quantity
+from workbench.federated import ClientSplit, dirichlet, feature_shift, groups, iid, quantity
 from workbench.settings.federation import (
     ClippingName,
     FederationOptions,
@@ -18,20 +18,16 @@ from workbench.settings.federation import (
 )
 from workbench.settings.setting_problems import problems_of
 
-SplitName = Literal["iid", "dirichlet", "quantity", "feature_shift"]
+SplitName = Literal["iid", "dirichlet", "quantity", "feature_shift", "groups"]
 
 SPLITS: Mapping[str, Callable[..., ClientSplit]] = {
     "iid": iid,
     "dirichlet": dirichlet,
     "quantity": quantity,
     "feature_shift": feature_shift,
+    "groups": groups,
 }
-"""Splits by name in the form. `groups` needs a group of each row, which cannot be typed."""
-GROUPS = (
-    "This run was divided by groups of rows, which only code can give: "
-    "wb.federate(..., split=wb.federated.groups(...)). Choose another split to train here."
-)
-"""Why a form that was filled from a run by groups cannot start another."""
+"""Splits by name in the form. `groups` divides by the groups that the dataset was loaded with."""
 OF_ALPHA = ("dirichlet", "quantity")
 
 
@@ -40,7 +36,8 @@ class FederationForm(FederationOptions):
 
     split: SplitName = Field(
         default="iid",
-        description="how rows are divided: at random, by label, by number, or by the inputs' mean",
+        description="how rows are divided: at random, by label, by number, by the inputs' mean, "
+        "or by the dataset's groups (Group column of a .csv file)",
     )
     alpha: float = Field(
         default=0.3,
@@ -48,13 +45,6 @@ class FederationForm(FederationOptions):
         lt=1e9,
         description="of dirichlet and quantity: the smaller, the more the clients differ",
     )
-
-    @field_validator("split", mode="before")
-    @classmethod
-    def _refuse_groups(cls, value: Any) -> Any:
-        if value == "groups":
-            raise ValueError(f"split='groups': {GROUPS}")
-        return value
 
 
 SWITCH = (
@@ -64,7 +54,10 @@ SWITCH = (
 """Label and description of the field that turns it on."""
 
 LABELS: Mapping[str, tuple[str, str]] = {
-    "federation.clients": ("Clients", ""),
+    "federation.clients": (
+        "Clients",
+        "simulated; one per group by default if Split is groups",
+    ),
     "federation.rounds": ("Rounds", ""),
     "federation.strategy": ("Strategy", ""),
     "federation.strategy_options": (
@@ -107,12 +100,12 @@ UNSET = {
 """Effective value of an empty field, where the default does not show it."""
 
 ELSEWHERE: Mapping[str, str] = {
-    "epochs": "Federated training goes by rounds: give Local epochs.",
-    "steps": "Federated training goes by rounds: give Rounds and Local steps.",
-    "early_stopping": "Federated training goes by rounds: give fewer Rounds.",
-    "device": "Clients are limited by Client devices.",
-    "gradient_accumulation": "Clients do not accumulate: give a larger Batch size.",
-    "base_except": "Clients start from all of the initial weights.",
+    "epochs": "Federated training counts rounds: set Local epochs instead.",
+    "steps": "Federated training counts rounds: set Rounds and Local steps instead.",
+    "early_stopping": "Federated training counts rounds: set fewer Rounds instead.",
+    "device": "Set Client devices instead, which limits the clients.",
+    "gradient_accumulation": "Clients do not accumulate gradients: set a larger Batch size.",
+    "base_except": "Clients start from all of the initial weights: leave this empty.",
 }
 """Training settings that federated training does not accept, with the reason and an alternative."""
 
@@ -138,8 +131,6 @@ def split_code(form: Mapping[str, Any]) -> str:
     """The expression for `split=`, as "wb.federated.dirichlet(0.3)"; empty for the default."""
     if "split" not in form:
         return ""
-    if form["split"] == "groups":
-        return "wb.federated.groups(groups_of_training_rows, groups_of_test_rows)"
     return f"wb.federated.{form['split']}({', '.join(map(repr, _alpha(form)))})"
 
 
@@ -158,7 +149,7 @@ def form_of(options: FederationOptions, split: str) -> dict[str, Any]:
     if "devices" in given:
         given["devices"] = tuple(device.name for device in given["devices"])
     found = re.fullmatch(r"(\w+)(?:\((.+)\))?", split)
-    if found is not None and found[1] in (*SPLITS, "groups") and found[1] != "iid":
+    if found is not None and found[1] in SPLITS and found[1] != "iid":
         given["split"] = found[1]
         if found[2]:
             given["alpha"] = float(found[2])

@@ -244,7 +244,7 @@ def _default_text(name: str, kind: str, value: Any) -> str:
 
 COMPARISON_FIELDS = (
     FieldGroup(
-        "Comparison",
+        "Measurement",
         False,
         (
             SettingField(

@@ -172,8 +172,6 @@ def read_field(field: SettingField, text: str) -> Any:
         if text not in (YES, NO):
             raise ValueError(f"{value_text(text)} is neither {YES} nor {NO}.")
         return text == YES
-    if (field.name, text) == ("federation.split", "groups"):
-        raise ValueError(federation_fields.GROUPS)
     if field.kind == "choice" and text not in field.choices:
         raise ValueError(f"There is no {value_text(text)}. {nearest(text, field.choices)}")
     return text

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.controller.forms.federation_fields import ELSEWHERE
+from workbench.controller.forms.reference_problems import reference_problems
 from workbench.controller.forms.setting_texts import FIELDS, ReadSettings, read_texts, write_texts
 from workbench.controller.setup import COMPARISON_STEPS, TRAINING_ONLY, Setup
+from workbench.models import Model
 
 COMPARISON_ONLY = ("comparison_steps", "quiet_s")
 """Settings that only a comparison takes."""
@@ -28,6 +30,7 @@ class TypedSettings:
         self.defaults: dict[str, Any] = {}
         """Defaults of the chosen model."""
         self.read: ReadSettings = read_texts({})
+        self._model: Model | None = None
 
     def observe(self, callback: Callable[[], None]) -> None:
         """Call `callback` after every change, on the thread of the change."""
@@ -67,6 +70,14 @@ class TypedSettings:
             self.defaults = dict(defaults)
             self._replace(self.texts)
 
+    def know(self, model: Model | None) -> None:
+        """Check patterns against the parameters of `model`, which must have been read; None: of no
+        model."""
+        with self._lock:
+            if model is not self._model:
+                self._model = model
+                self._replace(self.texts)
+
     def choose_engines(self, engines: Sequence[str]) -> None:
         """Validate the typed texts for other engines."""
         with self._lock:
@@ -76,7 +87,9 @@ class TypedSettings:
     def _replace(self, texts: Mapping[str, str]) -> None:
         typed = {name: text for name, text in texts.items() if text.strip()}
         # Both or none: a run is started with the settings that are shown.
-        self.texts, self.read = typed, read_texts(typed, self.defaults, self._setup.engines)
+        read = read_texts(typed, self.defaults, self._setup.engines)
+        referring = reference_problems(read.settings, read.further, self._model)
+        self.texts, self.read = typed, read._replace(problems={**referring, **read.problems})
         further = self.read.further
         self._setup.settings = dict(self.read.settings)
         self._setup.base = further.get("base", "")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from workbench.compare import Comparison
 from workbench.controller.jobs.single_step import SingleStep
+from workbench.controller.jobs.stopping import Stopping
 from workbench.controller.state import failure
 from workbench.runs import Run
 from workbench.runs.failure import log_line
@@ -71,7 +72,7 @@ class Training:
             engines: in the order in which they train; at least one.
         """
         self._start = start
-        self._stopped = False
+        self._stopping = Stopping()
         self._single_step: SingleStep | None = None
         self._refused: dict[str, str] = {}
         """Why an engine could not be started, by name."""
@@ -91,13 +92,15 @@ class Training:
     def status(self) -> str:
         """That of the run in progress; between two runs, `starting`."""
         status = self._current.status
-        waiting = self._tried < len(self.engines) and not self._stopped
+        waiting = self._tried < len(self.engines) and not self._stopping.asked
         return "starting" if waiting and status in ("completed", "failed") else status
 
     @property
     def doing(self) -> str:
         run = self._current
         place = f" ({self._tried} of {len(self.engines)})" if len(self.engines) > 1 else ""
+        if self._stopping.asked:
+            return self._stopping.text(name_of(run), bool(run.spec.get("detached")))
         if self.status == "paused":
             return f"Paused {name_of(run)}{place}."
         phase = f": {run.phase}" if run.status == "starting" else ""
@@ -154,15 +157,15 @@ class Training:
 
     def stop(self) -> None:
         """Stop the run in progress; further engines are not started."""
-        self._stopped = True
+        self._stopping.ask()
         self._current.stop()
 
     def plot(self) -> Figure:
         runs = list(self.runs.values())
-        return runs[0].plot() if len(runs) == 1 else plot_runs(runs)
+        return runs[0].plot() if len(runs) == 1 else plot_runs(self.runs)
 
     def _end_single_step(self) -> None:
-        if self._single_step is not None and not self._stopped:
+        if self._single_step is not None and not self._stopping.asked:
             self._single_step.end()
         self._single_step = None
 
@@ -185,8 +188,8 @@ class ComparisonJob:
         self.engines = comparison.engines
         self.pause = comparison.pause
         self.resume = comparison.resume
-        self.stop = comparison.stop
         self.plot = comparison.plot
+        self._stopping = Stopping()
 
     @property
     def runs(self) -> dict[str, Run]:
@@ -199,11 +202,13 @@ class ComparisonJob:
     @property
     def doing(self) -> str:
         engines = ", ".join(self.engines)
+        if self._stopping.asked:
+            return self._stopping.text(f"the comparison of {engines}")
         status = self.status
         if status == "paused":
             return f"Paused the comparison of {engines}."
         phase = self.comparison.phase
-        return f"Comparing {engines}{'' if phase == 'running' else f': {phase}'}."
+        return f"Comparing {engines}{'' if phase == 'running' else f'; {phase}'}."
 
     @property
     def outcome(self) -> str:
@@ -223,6 +228,10 @@ class ComparisonJob:
     def failed(self) -> bool:
         return _any_failed(self.runs)
 
+    def stop(self) -> None:
+        self._stopping.ask()
+        self.comparison.stop()
+
     def step_once(self) -> None:
         """No effect: the engines of a comparison step in turn, by bursts."""
 
@@ -238,6 +247,11 @@ def model_of(job: Job | None) -> str:
 def name_of(run: Run) -> str:
     """Label of a run by model and engine, as "digits-mlp on pytorch, 2 processes"."""
     return f"{run.spec['model']} on {trained_by(run.spec)}"
+
+
+def is_part(run: Run, job: Job) -> bool:
+    """Whether `run` is one of the runs that `job` has started or follows."""
+    return any(each.id == run.id for each in job.runs.values())
 
 
 def _any_failed(runs: dict[str, Run]) -> bool:
@@ -269,12 +283,12 @@ def _outcome_sentence(run: Run) -> str:
     if run.status == "unreadable":
         return f"{name} cannot be read: {run.error}"
     if run.status == "failed":
-        return f"{name} failed after {step} {done}: {run.error}{log_line(run.folder)}"
+        return f"{name} failed after {step} {done:,}: {run.error}{log_line(run.folder)}"
     if run.status == "stopped":
         kept = run.reason or "Its checkpoint is kept."
-        return f"Stopped {name} at {step} {done} of {total}. {kept}"
+        return f"Stopped {name} at {step} {done:,} of {total:,}. {kept}"
     if run.status == "interrupted":
-        return f"Interrupted {name} at {step} {done} of {total}. {run.reason}".rstrip()
+        return f"Interrupted {name} at {step} {done:,} of {total:,}. {run.reason}".rstrip()
     evaluation = (run.summary or {}).get("evaluation")
     reached = ""
     if evaluation:

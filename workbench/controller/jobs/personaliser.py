@@ -10,9 +10,16 @@ from typing import Any, Protocol
 
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.state import State, failure
-from workbench.errors import WorkbenchError
-from workbench.personalisation import Examples, Personalisation, personalise, prepare
-from workbench.personalisation.example import Kind
+from workbench.errors import RunError, WorkbenchError
+from workbench.personalisation import (
+    Examples,
+    Personalisation,
+    load_personalisation,
+    personalise,
+    prepare,
+)
+from workbench.personalisation.examples.example import Kind
+from workbench.runs import Run
 
 PERIOD_S = 0.2
 PREPARING = State("starting", "busy", "Preparing the examples and the base model …", "0 s", 0.0)
@@ -61,23 +68,46 @@ class Personaliser:
 
         threading.Thread(target=work, name="workbench-pad-prepare", daemon=True).start()
 
-    def train(self, order: Callable[[], tuple[Examples, Mapping[str, Any]]]) -> bool:
-        """Train, unless a training is in progress; returns whether it does.
+    def train(self, order: Callable[[], tuple[Examples, Mapping[str, Any]]]) -> None:
+        """Train, unless a training is in progress.
 
         Args:
             order: returns the examples, which are not changed any more, and the settings of
                 `personalise`; called on the personaliser's thread.
         """
+
+        def begin() -> Personalisation:
+            examples, settings = order()
+            return personalise(examples, **settings)
+
+        self._follow(begin)
+
+    def load(self, run: Run | str, kind: Kind) -> None:
+        """Show a recorded personalisation of examples of this kind, unless a training is in
+        progress."""
+
+        def begin() -> Personalisation:
+            made = load_personalisation(run)
+            if made.kind == kind:
+                return made
+            made.close()
+            raise RunError(
+                f"Run {made.run.id} was trained on examples of kind {made.kind!r}; this pad takes "
+                f"{kind!r}."
+            )
+
+        self._follow(begin)
+
+    def _follow(self, begin: Callable[[], Personalisation]) -> None:
         with self._lock:
             if self.active:
-                return False
+                return
             self._idle.clear()
             self._stopping = False
             self._error = None
         self._started = time.monotonic()
         self._view.show_state(PREPARING)
-        self._requests.ask(lambda: self._begin(order))
-        return True
+        self._requests.ask(lambda: self._begin(begin))
 
     def stop(self) -> None:
         """Stop before the next step; the model trained so far is compared."""
@@ -102,9 +132,8 @@ class Personaliser:
         self._requests.ask(self._idle.set)
         self._requests.close()
 
-    def _begin(self, order: Callable[[], tuple[Examples, Mapping[str, Any]]]) -> None:
-        examples, settings = order()
-        self._current = personalise(examples, **settings)
+    def _begin(self, begin: Callable[[], Personalisation]) -> None:
+        self._current = begin()
         if self._stopping:
             self._current.stop()
         self._poll()
@@ -150,7 +179,7 @@ class Personaliser:
 def outcome(made: Personalisation) -> State:
     """The result of a training, in sentences."""
     done, total = made.run.progress
-    verb = "Trained" if made.status == "completed" else f"Stopped at step {done} of {total}:"
+    verb = "Trained" if made.status == "completed" else f"Stopped at step {done:,} of {total:,}:"
     text = f"{verb} {made.run.spec['model']} on {made.run.engine}"
     text += f" in {made.seconds:.1f} s" if made.seconds is not None else ""
     before, after = made.before, made.after

@@ -75,6 +75,8 @@ def data_preview(data: Dataset) -> DataPreview:
         name = "Input" if len(train.inputs) == 1 else f"Input {index}"
         facts.append((name, _described(array, data.vocabulary, "tokens")))
     facts.append(("Target", _described(target, data.classes, "classes")))
+    if data.groups is not None:
+        facts.append(("Groups", f"{len(np.unique(data.groups.train)):,}, one client each"))
     preview = DataPreview(data.name, tuple(facts), _counts(target, data.classes))
     some = np.unique(np.linspace(0, len(train) - 1, ROWS).astype(np.int64))
     labels = [_label(value, data.classes) for value in target[some]]
@@ -89,7 +91,10 @@ def data_preview(data: Dataset) -> DataPreview:
 
 def _described(array: np.ndarray, names: Sequence[str] | None, what: str) -> str:
     """Shape of a row, dtype and range; for integers with names, their number."""
-    shape = " × ".join(str(size) for size in array.shape[1:]) or "one number"  # noqa: RUF001
+    sizes = array.shape[1:]
+    shape = " × ".join(str(size) for size in sizes)  # noqa: RUF001
+    if len(sizes) < 2:
+        shape = f"{shape} numbers" if sizes and sizes[0] != 1 else "one number"
     some = np.asarray(array[:RANGED_ROWS])
     if not some.size:
         return f"{shape}, {array.dtype}"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
 
 from workbench.data import Dataset
-from workbench.errors import FROM_USER_CODE, exception_text
 from workbench.models import Model
 
 Kind = Literal["model", "dataset", "array"]
@@ -24,13 +23,6 @@ class Named(NamedTuple):
     """Short description of the object."""
 
 
-class Unreadable(NamedTuple):
-    """An object of the notebook that could not be inspected."""
-
-    name: str
-    why: str
-
-
 def own_names() -> Mapping[str, Any]:
     """The names of the notebook, or of the running program, without those of IPython."""
     names = vars(sys.modules["__main__"])
@@ -39,25 +31,21 @@ def own_names() -> Mapping[str, Any]:
     return {name: value for name, value in names.items() if hidden.get(name, names) is not value}
 
 
-def look(names: Mapping[str, Any]) -> tuple[list[Named], list[Unreadable]]:
-    """Usable objects of the notebook, and those that raised an error when inspected.
+def look(names: Mapping[str, Any]) -> list[Named]:
+    """Usable objects of the notebook.
 
-    Only the class and the shape of an object are read; names that begin with "_" are left out,
-    as IPython's own history is.
+    No method of a user's class is called, as one may take long or raise: what is wrong with an
+    object is reported when it is chosen. Names that begin with "_" are left out, as IPython's own
+    history is.
     """
     found: list[Named] = []
-    unreadable: list[Unreadable] = []
     for name, value in list(names.items()):
         if name.startswith("_") or name in ("In", "Out") or issubclass(type(value), type):
             continue
         kind = _kind(value)
-        if kind is None:
-            continue
-        try:
+        if kind is not None:
             found.append(Named(name, kind, _detail(value)))
-        except FROM_USER_CODE as error:
-            unreadable.append(Unreadable(name, exception_text(error)))
-    return found, unreadable
+    return found
 
 
 def is_module(value: object) -> bool:
@@ -65,11 +53,20 @@ def is_module(value: object) -> bool:
     return _is_a(value, "torch.nn", "Module")
 
 
+def is_model(value: object) -> TypeGuard[Model]:
+    """Whether it is a `Model`: by its type, as `isinstance` asks the object for its `__class__`."""
+    return issubclass(type(value), Model)
+
+
+def is_dataset(value: object) -> TypeGuard[Dataset]:
+    """Whether it is a `Dataset`."""
+    return issubclass(type(value), Dataset)
+
+
 def _kind(value: object) -> Kind | None:
-    # By its type, not by `isinstance`, which asks the object for its `__class__`.
-    if issubclass(type(value), Model) or is_module(value):
+    if is_model(value) or is_module(value):
         return "model"
-    if issubclass(type(value), Dataset) or _is_a(value, "torch.utils.data", "Dataset"):
+    if is_dataset(value) or _is_a(value, "torch.utils.data", "Dataset"):
         return "dataset"
     if issubclass(type(value), np.ndarray) or _is_a(value, "torch", "Tensor"):
         return "array"
@@ -82,15 +79,15 @@ def _is_a(value: object, module: str, name: str) -> bool:
 
 
 def _detail(value: Any) -> str:
-    kind = type(value).__name__
-    if isinstance(value, Model):
+    kind = type(value)
+    if is_model(value):
         return f"Model {value.name!r}"
-    if isinstance(value, Dataset):
+    if is_dataset(value):
         return f"Dataset {value.name!r}, {len(value.train):,} training rows"
+    # By the methods of the base classes: a subclass may have others.
     if is_module(value):
-        count = sum(parameter.numel() for parameter in value.parameters())
-        return f"{kind}, {count:,} parameters"
-    shape = getattr(value, "shape", None)
-    if shape is not None:
-        return f"{kind} of shape {tuple(int(size) for size in shape)}"
-    return f"{kind}, {len(value):,} rows"
+        parameters = sys.modules["torch.nn"].Module.parameters(value)
+        return f"{kind.__name__}, {sum(each.numel() for each in parameters):,} parameters"
+    if kind is np.ndarray or _is_a(value, "torch", "Tensor"):
+        return f"{kind.__name__} of shape {tuple(value.shape)}"
+    return kind.__name__

@@ -7,9 +7,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.controller.model.namespace import is_module, look, own_names
+from workbench.controller.model.namespace import (
+    is_dataset,
+    is_model,
+    is_module,
+    look,
+    own_names,
+)
 from workbench.data import Dataset
 from workbench.errors import DataError, ModelError, nearest, value_text
+from workbench.files.input_file import is_file
+from workbench.files.user_path import user_path
 from workbench.load import load_dataset, load_model
 from workbench.models import Model
 
@@ -46,7 +54,7 @@ class Sources:
         """
         names = self.names()
         value = names.get(source) if source.isidentifier() else None
-        if isinstance(value, Model):
+        if is_model(value):
             return value
         if not takes_examples(source, value):
             try:
@@ -66,13 +74,24 @@ class Sources:
             return load_model(value, example_inputs=given, name=source)  # type: ignore[arg-type]
         return load_model(source, example_inputs=given)
 
-    def dataset(self, source: str, model: Model | None, target: str = "") -> Dataset:
+    def is_of_examples(self, problem: str, source: str, example_inputs: str) -> bool:
+        """Whether `model` was refused, with this problem, for its example inputs."""
+        names = self.names()
+        if not takes_examples(source, names.get(source)):
+            return False
+        unknown = any(each not in names for each in split_names(example_inputs))
+        return unknown or "example_inputs" in problem or "Example input" in problem
+
+    def dataset(
+        self, source: str, model: Model | None, target: str = "", groups: str = ""
+    ) -> Dataset:
         """Load what `source` names; empty: the dataset of the model.
 
         Args:
             source: a sample, a path, a name of the notebook, or two, of inputs and target.
             model: whose dataset is loaded where `source` is empty.
             target: name of the target column where `source` is a .csv file.
+            groups: name of its column with the group of each row; empty: none.
 
         Raises:
             DataError: there is none, or it cannot be loaded.
@@ -83,17 +102,17 @@ class Sources:
             *inputs, target = (_named(names, part, DataError) for part in parts)
             return load_dataset(tuple(inputs), target, name=parts[0])
         value = names.get(source) if source.isidentifier() else None
-        if isinstance(value, Dataset):
+        if is_dataset(value):
             return value
         if value is not None:
             return load_dataset(value, name=source)
         if is_csv(source):
-            if not target and Path(source).expanduser().is_file():
+            if not target and is_file(user_path(source)):
                 raise DataError(
                     f"Choose the target column of {source} in the field Target column: it is one "
                     f"of {', '.join(csv_columns(source)) or 'those in its first line'}."
                 )
-            return load_dataset(source, target)
+            return load_dataset(source, target, groups=groups or None)
         if source:
             return load_dataset(source)
         if model is None:
@@ -141,8 +160,11 @@ def is_csv(source: str) -> bool:
 
 def csv_columns(path: str) -> list[str]:
     """The names in the first line of a .csv file; empty where it cannot be read."""
+    place = user_path(path.strip())
+    if not is_file(place):  # opening a pipe could block forever
+        return []
     try:
-        with Path(path.strip()).expanduser().open(encoding="utf-8-sig", newline="") as file:
+        with place.open(encoding="utf-8-sig", newline="") as file:
             return next(csv.reader(file), [])
     except (OSError, UnicodeDecodeError, csv.Error):
         return []
@@ -156,10 +178,10 @@ def split_names(text: str) -> list[str]:
 def complete(text: str, suffixes: tuple[str, ...]) -> list[str]:
     """Paths that begin with `text`: folders, with a slash at the end, and files of `suffixes`."""
     head, slash, last = text.rpartition("/")
-    folder = Path(head + slash).expanduser() if slash else Path()
+    folder = user_path(head + slash) if slash else Path()
     try:
         entries = sorted(folder.iterdir())
-    except OSError:
+    except (OSError, ValueError):  # of a NUL character
         return []
     found = []
     for entry in entries:
@@ -174,6 +196,6 @@ def complete(text: str, suffixes: tuple[str, ...]) -> list[str]:
 
 def _named(names: Mapping[str, Any], name: str, error: type[Exception]) -> Any:
     if name not in names:
-        known = [each.name for each in look(names)[0] if each.kind != "model"]
+        known = [each.name for each in look(names) if each.kind != "model"]
         raise error(f"The notebook has no {name!r}. {nearest(name, known)}")
     return names[name]

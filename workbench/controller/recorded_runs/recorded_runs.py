@@ -42,6 +42,8 @@ class RecordedRuns:
         """Called with the runs that are compared."""
         self.on_resume: Callable[[Run], None] | None = None
         """Called with a run that is resumed."""
+        self.resume_refusal: Callable[[Run], str] = lambda _: ""
+        """Returns why a run cannot be resumed now; empty: it can."""
         self.on_restore: Callable[[Run], None] | None = None
         """Called with a run whose model, data and settings are to be restored."""
         self.on_personalise: Callable[[Run], None] | None = None
@@ -70,7 +72,7 @@ class RecordedRuns:
         return dict(self._index.rows)
 
     def refresh(self) -> None:
-        """Poll for changes now, as happens automatically about every half second."""
+        """Poll for changes now; it also happens about every half second."""
         self._listing.ask(self._poll)
 
     def open(self, run_id: str) -> None:
@@ -175,10 +177,7 @@ class RecordedRuns:
 
     def _act(self, action: Callable[[], None], doing: str = "") -> None:
         def act() -> None:
-            if doing:
-                self._view.show_outcome("busy", doing)
-            else:
-                self._view.show_outcome("done", "")
+            self._view.show_outcome("busy" if doing else "done", doing)
             try:
                 action()
             finally:
@@ -245,6 +244,8 @@ class RecordedRuns:
 
     def _resume(self, run_id: str) -> None:
         run = self._run(run_id)
+        if refusal := self.resume_refusal(run):
+            raise RunError(refusal)
         if run.status == "paused":
             run.resume()
         else:
@@ -267,8 +268,8 @@ class RecordedRuns:
             self._run(run_id).stop()
 
     def _delete(self, run_ids: list[str]) -> None:
-        gone = not any(os.path.lexists(self._index.folder / run_id) for run_id in run_ids)
-        if gone and set(run_ids) <= set(self._deleted):
+        left = [each for each in run_ids if os.path.lexists(self._index.folder / each)]
+        if not left and set(run_ids) <= set(self._deleted):
             # The second click of a double click, whose runs are still in the list.
             self._view.show_outcome("done", f"Deleted {_count(self._deleted)}.", self._deleted)
             return

@@ -11,7 +11,7 @@ from workbench.controller.setup import Setup
 from workbench.controller.tasks.task import NO_MODEL, Inputs, Report, Task, TaskResult
 from workbench.load.base_sample import BaseSample, base_samples
 from workbench.personalisation import prepare
-from workbench.personalisation.example import Kind
+from workbench.personalisation.examples.example import Kind
 from workbench.personalisation.personalise import DEFAULTS, HELD_OUT
 from workbench.settings.engines import DEFAULT_ENGINE, offered_engines
 
@@ -28,6 +28,15 @@ def chosen_base(setup: Setup) -> BaseSample | None:
 def _by_kind(name: str) -> str:
     """The default of a setting that depends on the kind of the examples."""
     return ", ".join(f"{DEFAULTS[kind][name]:g} for {called}" for kind, called in CALLED.items())
+
+
+def _try_code(setup: Setup, base: BaseSample) -> list[str]:
+    """The model that the pad has trained, tried without training again."""
+    run = setup.personalised.get(base.name)
+    if run is None:
+        return []
+    made = call_text(f"wb.{PADS[base.kind]}", [], {"trained": run})
+    return ["# The model of that pad, to try it without training again:", f"# pad = {made}"]
 
 
 class OwnExamplesTask(Task):
@@ -101,6 +110,7 @@ class OwnExamplesTask(Task):
             "pad",
             "# Without the pad, of examples that it has saved as a file:",
             f"# {call}",
+            *_try_code(setup, base),
         ]
 
     def refusal(self, setup: Setup) -> str:

@@ -11,6 +11,7 @@ from workbench.artifacts import Artifacts
 from workbench.controller.forms.setting_fields import SettingField
 from workbench.controller.forms.setting_texts import read_field
 from workbench.controller.setup import Setup
+from workbench.controller.state import NOTHING_CHOSEN
 from workbench.data import Dataset
 from workbench.errors import ArtifactsError, ConfigError, ModelError
 from workbench.models import Model
@@ -83,7 +84,7 @@ class Inputs(NamedTuple):
         """
         model = self.find_model()
         if model is None:
-            raise ModelError("No model is chosen: pick a sample in the step Model, or type one.")
+            raise ModelError(NOTHING_CHOSEN)
         return model
 
     def generated(self) -> Artifacts:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.data.readers.csv_lines import cell, check_lines
-from workbench.data.rows import Rows, exact_float32, make_rows
+from workbench.data.rows import Rows, exact_float32, make_rows, with_groups
 from workbench.data.table import CsvTable
 from workbench.errors import DataError, nearest
 
@@ -20,7 +20,9 @@ GROUPED = re.compile(r"\s*[-+]?\d{1,3}([,.' ]\d{3})+([.,]\d+)?\s*")
 """A number with separators between its thousands."""
 
 
-def read_csv(path: Path, target: str | None, target_dtype: str | None) -> Rows:
+def read_csv(
+    path: Path, target: str | None, target_dtype: str | None, groups: str | None = None
+) -> Rows:
     """Read one row per line: inputs (rows, columns) float32, of all columns but the target.
 
     A target of text or integers becomes classes, (rows,) int64; other numbers (rows, 1) float32,
@@ -30,6 +32,8 @@ def read_csv(path: Path, target: str | None, target_dtype: str | None) -> Rows:
         path: a comma-separated file in UTF-8 with a header line.
         target: name of the target column.
         target_dtype: "float32" for integers that are quantities, not classes.
+        groups: name of the column with the group of each row, which is no input; None: there is
+            none.
 
     Raises:
         DataError: the file is corrupt or empty, lacks the column, has lines of different lengths,
@@ -44,8 +48,12 @@ def read_csv(path: Path, target: str | None, target_dtype: str | None) -> Rows:
         )
     if target not in columns:
         raise DataError(f"{path} has no column {target!r}. {nearest(target, columns)}")
-    if len(columns) == 1:
-        raise DataError(f"{path} has no columns other than the target {target!r}.")
+    if groups is not None and groups not in columns:
+        raise DataError(f"{path} has no column groups={groups!r}. {nearest(groups, columns)}")
+    if groups == target:
+        raise DataError(f"groups={groups!r} is the target of {path}: give another column.")
+    if not set(columns) - {target, groups}:
+        raise DataError(f"{path} has no columns other than {_named(target, groups)}.")
     if not rows:
         raise DataError(f"{path} is empty: it has a header line and no rows.")
     try:
@@ -61,7 +69,7 @@ def read_csv(path: Path, target: str | None, target_dtype: str | None) -> Rows:
             "rows). Save it again with quotes inside values doubled."
         )
     _refuse_empty_cells(path, table)
-    features = table.drop(columns=target)
+    features = table.drop(columns=[target] if groups is None else [target, groups])
     _refuse_text(path, table, features)
     for name, column in features.items():
         exact_float32(column.to_numpy(), f"Column {name!r} of {path}")
@@ -71,7 +79,12 @@ def read_csv(path: Path, target: str | None, target_dtype: str | None) -> Rows:
         values = values.reshape(-1, 1)
     made = make_rows([features.to_numpy(dtype=np.float64)], values, target_dtype)
     names = tuple(map(str, features.columns))
-    return made._replace(table=CsvTable(str(path.absolute()), names, target))
+    made = made._replace(table=CsvTable(str(path.absolute()), names, target, groups or ""))
+    return made if groups is None else with_groups(made, table[groups].astype(str).to_numpy())
+
+
+def _named(target: str, groups: str | None) -> str:
+    return f"the target {target!r}" + ("" if groups is None else f" and groups={groups!r}")
 
 
 def _refuse_text(path: Path, table: pd.DataFrame, features: pd.DataFrame) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import psutil
 
 from workbench.data.readers.npz_file import TARGET_NAMES
 from workbench.data.rows import Rows, make_rows
-from workbench.errors import DataError
+from workbench.errors import FROM_USER_CODE, DataError, exception_text
 
 
 def read_torch_dataset(source: Any, target_dtype: str | None) -> Rows:
@@ -19,7 +20,8 @@ def read_torch_dataset(source: Any, target_dtype: str | None) -> Rows:
     key y, target, targets, label or labels.
 
     Raises:
-        DataError: it is an IterableDataset, is empty, or its items differ in shape.
+        DataError: it is an IterableDataset, is empty, needs more memory than there is, raises, or
+            its items differ in shape.
     """
     from torch.utils.data import IterableDataset, TensorDataset
 
@@ -31,11 +33,46 @@ def read_torch_dataset(source: Any, target_dtype: str | None) -> Rows:
     if isinstance(source, TensorDataset) and len(source.tensors) >= 2:
         arrays = [tensor.detach().cpu().numpy() for tensor in source.tensors]
         return make_rows(arrays[:-1], arrays[-1], target_dtype)
-    items = [_parts(source[index], index) for index in range(len(source))]
-    if not items:
-        raise DataError(f"{type(source).__name__} is empty: its length is 0.")
-    columns = [_stack(column) for column in zip(*items, strict=True)]
+    columns = [_stack(column) for column in zip(*_items(source), strict=True)]
     return make_rows(columns[:-1], columns[-1], target_dtype)
+
+
+def _items(source: Any) -> list[list[np.ndarray]]:
+    """The parts of every item, see `_parts`."""
+    name = type(source).__name__
+    try:
+        count = len(source)
+    except FROM_USER_CODE as error:
+        raise DataError(
+            f"{name} has no length: {exception_text(error)}. Correct its __len__, which returns "
+            "the number of items."
+        ) from error
+    if count == 0:
+        raise DataError(f"{name} is empty: its length is 0.")
+    items: list[list[np.ndarray]] = []
+    for index in range(count):
+        try:
+            items.append(_parts(source[index], index))
+        except DataError:
+            raise
+        except FROM_USER_CODE as error:
+            raise DataError(
+                f"Item {index} of {name} cannot be read: {exception_text(error)}. Correct its "
+                f"__getitem__, which is called with 0 to {count - 1}."
+            ) from error
+        if index == 0:
+            _check_memory(name, count * sum(part.nbytes for part in items[0]), count)
+    return items
+
+
+def _check_memory(name: str, needed: int, count: int) -> None:
+    free = psutil.virtual_memory().available
+    if needed > free:
+        raise DataError(
+            f"{name} needs {needed / 1e9:,.1f} GB of memory for its {count:,} items, but "
+            f"{free / 1e9:,.1f} GB are available; take fewer items, as with "
+            "torch.utils.data.Subset, or a smaller dtype."
+        )
 
 
 def _parts(item: Any, index: int) -> list[np.ndarray]:

@@ -37,7 +37,8 @@ def refuse_over_device_memory(artifacts: Artifacts, config: TrainingConfig) -> N
         f"The largest batch that fits has {largest} rows: set batch_size={largest}."
         if largest
         else f"Not even a batch of {artifacts.manifest['minimum_batch']} fits: this model does not "
-        "train on this device. Freeze parameters (requires_grad), or choose a device with more."
+        "train on this device. Freeze parameters (requires_grad), or choose a "
+        "device with more memory."
     )
     raise EngineError(
         f"A batch of {config.batch_size} needs {needed_bytes:,} bytes by prediction, a margin of "

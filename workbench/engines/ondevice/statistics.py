@@ -21,10 +21,14 @@ def device_statistics(
     # Artifacts that were generated before these were kept have none.
     if built is None:
         return Statistics(engine=config.engine, options=options)
+    graph_s = built.get("cache_s")
+    if artifacts.cache_s is not None:
+        # The forward graph was obtained by the earlier run, from the cache or not.
+        built = {**built, "export_s": built["export_s"] if graph_s is None else graph_s}
+        graph_s = artifacts.cache_s
     graph = GraphStatistics(
-        **built,
+        **{**built, "cache_s": graph_s},
         load_s=load_s,
-        cache_s=artifacts.cache_s,
         threads=config.threads,
         kernels={operator: {OWN_KERNELS: count} for operator, count in kernels.nodes.items()},
     )
@@ -36,7 +40,7 @@ def _label_sparsity(artifacts: Artifacts) -> OptionState:
     option, losses = "label_sparsity", artifacts.manifest.get("sparse_losses", 0)
     if not artifacts.manifest.get("label_sparsity"):
         return OptionState(option=option, state="off", reason="")
-    reason = "the graph has no loss of positions that ignores labels alone with its logits"
+    reason = "the graph has no loss that ignores labels and whose logits nothing else reads"
     if losses:
         reason = f"in {losses} {'loss' if losses == 1 else 'losses'} of the graph"
     return OptionState(option=option, state="on", reason=reason)

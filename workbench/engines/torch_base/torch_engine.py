@@ -27,6 +27,7 @@ from workbench.engines.torch_base.torch_losses import TotalLoss
 from workbench.engines.torch_base.torch_parameters import make_optimizer, make_trainable
 from workbench.engines.torch_base.torch_state import STATE, load_torch_state, save_torch_state
 from workbench.errors import EngineError
+from workbench.modules.drawn_numbers import has_drawn
 from workbench.modules.modes import modes_kept
 from workbench.run_folder.checkpoint import read_weights
 
@@ -81,6 +82,7 @@ class TorchEngine(Engine):
             self._ranks.refuse_batch_statistics(self.module)
         self.replica: nn.Module = self.module
         self.loss = TotalLoss(config.losses, names, setup.model_path)
+        self._loading_drew = has_drawn(config.seed)
         self.optimizer = make_optimizer(self.module, config)
         self._trained = [each for group in self.optimizer.param_groups for each in group["params"]]
         self._accumulation = config.gradient_accumulation

@@ -33,6 +33,18 @@ def _gumbel_softmax(
     return gap + soft
 
 
+def _uniform_(
+    input: Tensor,  # noqa: A002
+    low: Tensor | float = 0.0,
+    to: Tensor | float = 1.0,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """Bounds may be tensors, as in NEFTune: torch's own reads them as numbers."""
+    if generator is not None:
+        return input.uniform_(low, to, generator=generator)  # type: ignore[arg-type]
+    return input.copy_(stop_gradient(torch.rand_like(input) * (to - low) + low))
+
+
 def _rrelu(
     input: Tensor,  # noqa: A002
     lower: float = 1.0 / 8,
@@ -101,6 +113,7 @@ def _result(given: Tensor, made: Tensor, inplace: bool) -> Tensor:
 
 RANDOM_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     functional.gumbel_softmax: _gumbel_softmax,
+    Tensor.uniform_: _uniform_,
     functional.rrelu: _rrelu,
     torch.rrelu: _torch_rrelu,
     torch.rrelu_: _torch_rrelu_,

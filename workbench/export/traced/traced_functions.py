@@ -15,6 +15,7 @@ from workbench.errors import UntrainableError
 from workbench.export.autograd.function_call import function_applied, function_name
 from workbench.export.traced.class_losses import cross_entropy, nll_loss
 from workbench.export.traced.embedding_bag import embedding_bag
+from workbench.export.traced.fake_quantization import FAKE_QUANTIZATION
 from workbench.export.traced.instance_norm import instance_norm
 from workbench.export.traced.matrix_functions import MATRIX_FUNCTIONS
 from workbench.export.traced.random_functions import RANDOM_FUNCTIONS
@@ -49,6 +50,7 @@ class TracedFunctions(TorchFunctionMode):
     - `cross_entropy` and `nll_loss` are traced as lookups of log probabilities.
     - `gumbel_softmax`, whose `detach` lies within, and other random or matrix functions without an
       ONNX operator are traced as their parts.
+    - Fake quantization is traced as its parts, with the gradient of PyTorch.
     - `embedding_bag` is traced as lookups and reductions, since it would become a loop.
 
     Args:
@@ -165,6 +167,7 @@ _MADE_OF: dict[Callable[..., Any], Callable[..., Any]] = {
     functional.embedding_bag: embedding_bag,
     functional.instance_norm: instance_norm,
     functional.nll_loss: nll_loss,
+    **FAKE_QUANTIZATION,
     **MATRIX_FUNCTIONS,
     **RANDOM_FUNCTIONS,
     **RECURRENT_LAYERS,

@@ -142,7 +142,7 @@ def _adaptive_max_pool(self: Value, output_size: Sequence[int]) -> tuple[Value, 
     value = op.Transpose(value, perm=[0, 1, *windows, *(axis + 1 for axis in windows)])
     value = op.Reshape(value, [0, 0, *output_size, -1])
     last = rank + 2
-    chosen = op.ArgMax(value, axis=last, keepdims=1)
+    chosen = op.ArgMax(_with_nan_above(value, self.dtype.numpy()), axis=last, keepdims=1)
     if all(size % output == 0 for size, output in zip(sizes, output_size, strict=True)):
         kernel = [size // output for size, output in zip(sizes, output_size, strict=True)]
         largest = op.MaxPool(plain, kernel_shape=kernel, strides=kernel)
@@ -155,6 +155,14 @@ def _adaptive_max_pool(self: Value, output_size: Sequence[int]) -> tuple[Value, 
     if self.shape.rank() == rank + 1:
         return op.Squeeze(largest, [0]), op.Squeeze(places, [0])
     return largest, places
+
+
+def _with_nan_above(value: Value, dtype: np.dtype[Any]) -> Value:
+    """Values of the same order, NaN the largest, which ONNX Runtime's ArgMax skips."""
+    infinity = np.array(np.inf, dtype)
+    highest = op.Constant(value=ir.tensor(np.nextafter(infinity, np.zeros((), dtype))))
+    above = op.Constant(value=ir.tensor(infinity))
+    return op.Where(op.IsNaN(value), above, op.Min(value, highest))
 
 
 def _windows(size: int, output: int) -> np.ndarray:

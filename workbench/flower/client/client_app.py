@@ -27,7 +27,7 @@ from workbench.flower.client.client_messages import (
     question,
 )
 from workbench.flower.client.client_training import ClientTraining
-from workbench.settings.federation import FederationOptions
+from workbench.settings.federation import LARGEST_SECURE_WEIGHT, FederationOptions
 
 
 class Client(NamedTuple):
@@ -137,6 +137,12 @@ def _named_records(options: FederationOptions) -> Any:
             raise EngineError(reply.error.reason)
         facts = facts_of(reply.content)
         found = arrays_of(reply.content, ARRAYS)
+        for name, value in found.items():
+            if np.abs(value).max(initial=0) > LARGEST_SECURE_WEIGHT:
+                raise EngineError(
+                    f"a value of {name!r} is beyond ±{LARGEST_SECURE_WEIGHT:g}, the range of "
+                    "secure aggregation."
+                )
         result = FitRes(
             Status(Code.OK, ""),
             ndarrays_to_parameters([found[name] for name in names]),

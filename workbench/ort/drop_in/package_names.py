@@ -8,6 +8,7 @@
 The package's front end cannot be imported with current torch. `install` puts modules of the same
 names in its place with the workbench's ORTModule, its options under the package's names, and the
 package's optimizers. `onnxruntime.training.api`, `.artifacts` and the rest are the package's own.
+`torch_ort`, from which ONNX Runtime's documentation imports ORTModule, is a further name for them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,9 +26,19 @@ from workbench.ort.native import native
 TRAINING = "onnxruntime.training"
 ORTMODULE = f"{TRAINING}.ortmodule"
 OPTIM = f"{TRAINING}.optim"
+DATA = f"{TRAINING}.utils.data"
+TORCH_ORT = "torch_ort"
 
 _OF_ORTMODULE = "workbench.ort.drop_in.package_signature"
 _OF_OPTIM = "workbench.ort.drop_in.optim"
+_NAMES_OF_OPTIM = {
+    "config": ("AdamConfig", "LambConfig", "SGDConfig"),
+    "lr_scheduler": (
+        *("ConstantWarmupLRScheduler", "CosineWarmupLRScheduler", "LinearWarmupLRScheduler"),
+        "PolyWarmupLRScheduler",
+    ),
+}
+"""Modules of the package's `optim` that work as they are, and what it exports of them."""
 
 
 class _LazyPackage(ModuleType):
@@ -72,11 +84,11 @@ def install() -> None:
     _restore_torch_checkpoint()
     training = sys.modules.get(TRAINING)
     if training is None:
-        names = dict.fromkeys(
+        natives = dict.fromkeys(
             ("PropagateCastOpsStrategy", "TrainingParameters", "is_ortmodule_available"), c.__name__
         )
         training = _LazyPackage(
-            TRAINING, {"ORTModule": _OF_ORTMODULE, **names}, _submodule(TRAINING)
+            TRAINING, {"ORTModule": _OF_ORTMODULE, **natives}, _submodule(TRAINING)
         )
         _place(training)
     else:
@@ -84,8 +96,27 @@ def install() -> None:
         training.ORTModule = import_module(_OF_ORTMODULE).ORTModule  # type: ignore[attr-defined]
     ortmodule = dict.fromkeys(("ORTModule", "DebugOptions", "LogLevel"), _OF_ORTMODULE)
     optim = dict.fromkeys(("FusedAdam", "FP16_Optimizer", "AdamWMode"), _OF_OPTIM)
-    _place(_LazyPackage(ORTMODULE, ortmodule, _refuse))
+    for module, names in _NAMES_OF_OPTIM.items():
+        optim |= dict.fromkeys(names, f"{OPTIM}.{module}")
+    # The modules of the package that define the names: their classes would not fit the others.
+    for name in (ORTMODULE, f"{ORTMODULE}.ortmodule", f"{ORTMODULE}.options"):
+        _place(_LazyPackage(name, ortmodule, _refuse))
     _place(_LazyPackage(OPTIM, optim, _submodule(OPTIM)))
+    if TORCH_ORT not in sys.modules and find_spec(TORCH_ORT) is None:
+        _place_torch_ort(ortmodule, optim)
+
+
+def _place_torch_ort(ortmodule: Mapping[str, str], optim: Mapping[str, str]) -> None:
+    """Register the package torch-ort, which is not installed, by the places of its names."""
+    samplers = ("LoadBalancingDistributedSampler", "LoadBalancingDistributedBatchSampler")
+    data = dict.fromkeys(samplers, DATA)
+    for name, homes in (
+        ("", {**ortmodule, "set_seed": _OF_ORTMODULE}),
+        (".optim", optim),
+        (".utils", data),
+        (".utils.data", data),
+    ):
+        _place(_LazyPackage(TORCH_ORT + name, homes, _submodule(TORCH_ORT + name)))
 
 
 def _place(package: ModuleType) -> None:
@@ -95,7 +126,8 @@ def _place(package: ModuleType) -> None:
         return
     sys.modules[name] = package
     parent, _, own = name.rpartition(".")
-    setattr(sys.modules[parent], own, package)
+    if parent:
+        setattr(sys.modules[parent], own, package)
 
 
 def _submodule(package: str) -> Callable[[str], Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import torch
 from torch import nn
 
 from workbench.ort.drop_in.package_variables import (
@@ -17,6 +18,7 @@ from workbench.ort.drop_in.package_variables import (
     SAVE_ONNX_PATH,
     options_of_variables,
 )
+from workbench.ort.native import native
 from workbench.ort.ortmodule import module as ortmodule
 from workbench.settings.ortmodule_options import ORTModuleOptions, make_options
 
@@ -115,6 +117,16 @@ class ORTModule(ortmodule.ORTModule):
         chosen = make_options(given.options if isinstance(given, DebugOptions) else given)
         chosen = make_options({**chosen.changed, **options_of_variables()})
         super().__init__(module, chosen, disable_randomness=disable_randomness)
+
+
+def set_seed(seed: int) -> None:
+    """Seed the random numbers of graphs, which the workbench's ORTModule draws by PyTorch's seed.
+
+    Args:
+        seed: of ONNX Runtime's generator, and of torch's.
+    """
+    native().set_seed(seed)
+    torch.manual_seed(seed)
 
 
 def _check_files(folder: str, prefix: str) -> None:

@@ -20,6 +20,7 @@ from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.kernels.device_kernels import name_as_portable, write_device_kernels
 from workbench.ort.graph.memory.recompute import recompute_in_backward
 from workbench.ort.graph.node_origins import NodeOrigin, NodeOrigins
+from workbench.ort.graph.safe_pooling import write_safe_pooling
 from workbench.ort.graph.standard_gradients import write_standard_gradients
 from workbench.ort.graph.sums import write_additions
 from workbench.ort.native import native
@@ -133,9 +134,12 @@ def build_training_graph(
     updates = _write_updates(made, loss, trainable, state_updates, weight_decay)
     for each in (made, kernels):
         write_additions(each.graph)
+    pooled = write_safe_pooling(made)
+    if other:
+        write_safe_pooling(kernels)
     if other:
         name_as_portable(kernels.graph, made.graph)
-    found = origins.of(made.graph, hidden.expanded, updates, {**replaced, **again})
+    found = origins.of(made.graph, hidden.expanded, updates, {**replaced, **again, **pooled})
     return TrainingGraph(made, found, kernels if other else None)
 
 

@@ -65,7 +65,7 @@ def _written_out(graph: GraphEditor, softmax: onnx.NodeProto) -> IgnoringLoss | 
     masked = None
     # From the selection in each row back to the labels: GatherElements, Unsqueeze, Where.
     for op_type, place in (("GatherElements", 1), ("Unsqueeze", 0), ("Where", 0)):
-        if node is None or node.op_type != op_type:
+        if node is None or node.op_type != op_type or not _of_classes(graph, node):
             return None
         masked, node = node, graph.producers.get(node.input[place])
     if masked is None or node is None or node.op_type != "Equal":
@@ -77,14 +77,25 @@ def _written_out(graph: GraphEditor, softmax: onnx.NodeProto) -> IgnoringLoss | 
         if reader.op_type == "Equal" and list(reader.input) == [labels, ignored]
     ]
     fitting = masked.input[2] == labels and graph.rank(labels) == 1 and graph.rank(ignored) == 0
-    if not fitting or not _ends_in_sums(graph, [softmax, *same], {e.output[0] for e in same}):
+    equal = {reader.output[0] for reader in same}
+    if not fitting or not _ends_in_sums(graph, [softmax, *same], labels, equal):
         return None
     return IgnoringLoss(softmax, labels, ignored, [*same, masked])
 
 
-def _ends_in_sums(graph: GraphEditor, nodes: list[onnx.NodeProto], equal: set[str]) -> bool:
+def _of_classes(graph: GraphEditor, node: onnx.NodeProto) -> bool:
+    """Whether a selection, or the axis that is added for it, is along the classes of each row."""
+    if node.op_type == "GatherElements":
+        return attribute(node, "axis", 0) in (1, -1)
+    return node.op_type != "Unsqueeze" or graph.scalar(node.input[1]) in (1, -1)
+
+
+def _ends_in_sums(
+    graph: GraphEditor, nodes: list[onnx.NodeProto], labels: str, equal: set[str]
+) -> bool:
     """Whether all values computed from `nodes` end in sums over rows that are 0 where ignored."""
-    pending, visited = list(nodes), set[str]()
+    pending, visited = list(nodes), {labels}
+    between: list[onnx.NodeProto] = []
     while pending:
         node = pending.pop()
         for name in node.output:
@@ -99,9 +110,20 @@ def _ends_in_sums(graph: GraphEditor, nodes: list[onnx.NodeProto], equal: set[st
                         return False
                 elif reader.op_type in _BETWEEN:
                     pending.append(reader)
+                    between.append(reader)
                 else:
                     return False
-    return True
+    return all(_is_by_row(graph, node, visited) for node in between)
+
+
+def _is_by_row(graph: GraphEditor, node: onnx.NodeProto, of_rows: set[str]) -> bool:
+    """Whether each row of the result is made of that row of values `of_rows`, and of single
+    numbers."""
+    if node.op_type in ("Unsqueeze", "Squeeze"):
+        return True
+    rows = [name for name in node.input if graph.shape(name) not in ((), (1,))]
+    ranks = {graph.rank(name) for name in rows}
+    return of_rows.issuperset(rows) and None not in ranks and len(ranks) == 1
 
 
 def _zero_where_ignored(graph: GraphEditor, name: str, equal: set[str]) -> bool:

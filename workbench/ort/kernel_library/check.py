@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,14 +59,20 @@ def write_check(folder: Path) -> None:
     values: dict[str, Array] = {}
     given: dict[int, str] = {}
     """Array -> the name of its input; several operators may have the same."""
+    times = Counter[str]()
+    """How often an operator came already."""
     for case in cases():
+        name = (
+            f"{case.operator}.{times[case.operator]}" if case.operator in times else case.operator
+        )
+        times[case.operator] += 1
         fed = [
-            given.setdefault(id(array), f"{case.operator}.in{index}")
+            given.setdefault(id(array), f"{name}.in{index}")
             for index, array in enumerate(case.inputs)
         ]
-        made = [f"{case.operator}.out{index}" for index in range(len(case.outputs))]
+        made = [f"{name}.out{index}" for index in range(len(case.outputs))]
         values |= dict(zip([*fed, *made], [*case.inputs, *case.outputs], strict=True))
-        nodes.append(helper.make_node(case.operator, fed, made, case.operator, domain=DOMAIN))
+        nodes.append(helper.make_node(case.operator, fed, made, name, domain=DOMAIN))
         nodes[-1].attribute.extend(
             helper.make_attribute(name, value) for name, value in case.attributes.items()
         )
@@ -83,7 +90,7 @@ def write_check(folder: Path) -> None:
 
 
 def cases() -> Iterator[Case]:
-    """Each operator once."""
+    """Each operator, once for each way in which it computes."""
     drawn = np.random.default_rng(0)
 
     def normal(*shape: int) -> Array:

@@ -19,6 +19,10 @@ _NO_LIMIT = 0
 _POWER_OF_TWO = 0
 """How the arena grows by default; memory of one that grows as requested is not freed."""
 
+_SMALLEST_REMAINDER_BYTES = 256
+"""A free block is divided when this much would be left. By default it is given whole to a value
+of more than half its size: the activations of a small CNN took up to a third more."""
+
 _ERROR = 3
 
 _IDENTITY = bytes.fromhex(
@@ -51,7 +55,7 @@ def _create() -> None:
         "max_mem": _NO_LIMIT,
         "arena_extend_strategy": _POWER_OF_TWO,
         "initial_chunk_size_bytes": _DEFAULT,
-        "max_dead_bytes_per_chunk": _DEFAULT,
+        "max_dead_bytes_per_chunk": _SMALLEST_REMAINDER_BYTES,
         "initial_growth_chunk_size_bytes": _DEFAULT,
     }
     ort.create_and_register_allocator(place, ort.OrtArenaCfg(settings))

@@ -25,6 +25,7 @@ from workbench.ort.ortmodule.capture.dtypes.narrow_dtypes import widen
 from workbench.ort.ortmodule.capture.dtypes.rounded_values import compute_in_float32
 from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph
 from workbench.ort.ortmodule.capture.layout import Layout
+from workbench.ort.ortmodule.capture.nested_values.omitted_results import ALL, ReadResults
 from workbench.ort.ortmodule.capture.nested_values.structure import LEAF, Structure
 from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
 from workbench.ort.ortmodule.capture.segments.gradient_pieces import piece_cuts
@@ -113,6 +114,7 @@ def build(
     tensors: Sequence[torch.Tensor],
     axes: Axes,
     *,
+    read: ReadResults = ALL,
     autocast: torch.dtype | None = None,
     bucket_bytes: int | None = None,
     options: ORTModuleOptions = DEFAULTS,
@@ -127,6 +129,7 @@ def build(
         arguments: structure of the pair (args, kwargs) of a call.
         tensors: those among the arguments.
         axes: their dynamic axes.
+        read: the results that training reads.
         autocast: autocast dtype of the call; None: it is off.
         bucket_bytes: size of the buckets in which its gradients are exchanged during the backward
             pass; None: they are not.
@@ -142,7 +145,6 @@ def build(
     if autocast is not None:
         held = {**layout.buffers, **layout.parameters}
         refuse_half_precision((name, registry[key]) for name, (registry, key) in held.items())
-    read = options.training_outputs
     call = CallToExport(module, layout, arguments, tensors, axes, read, autocast)
     exported = _exported(call) if exports is None else exports.exported(call)
     updated = _updated_buffers(exported.graph.model)
@@ -240,7 +242,7 @@ def _updated_buffers(model: onnx.ModelProto) -> frozenset[str]:
 
 
 def _whole(loaded: LoadedProgram, exported: ObtainedGraph, axes: Axes) -> Built:
-    graph, export_s, cache_s = exported
+    graph, export_s, cache_s, _ = exported
     origin = Origin(
         loaded.inputs,
         loaded.shapes,
@@ -263,7 +265,7 @@ def _in_segments(
     axes: Axes,
     cuts: tuple[int, ...] = (),
 ) -> Built:
-    graph, export_s, cache_s = exported
+    graph, export_s, cache_s, _ = exported
     segments = Segments(graph, tensors, layout, options, cuts)
     state, trained = segments.state()
     parts = tuple(_whole(loaded, exported, ()) for loaded in segments.loaded)

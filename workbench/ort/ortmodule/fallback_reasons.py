@@ -23,6 +23,18 @@ PARTITIONED = (
     "DeepSpeed's ZeRO 3 has partitioned its parameters and gathers those of one layer at a time, "
     "while a graph needs all of them. Use ZeRO 2 (stage: 2)"
 )
+HOLDS_ORT_MODULE = (
+    "a layer of it is an ORTModule itself, which runs its own graphs. Make either the module or "
+    "its layers ORTModules"
+)
+AVERAGES = (
+    "a BatchNorm was changed to a cumulative average of its statistics (momentum=None), as "
+    "stochastic weight averaging does, which a graph cannot compute"
+)
+OMITTED = (
+    "a result was used that training_outputs leaves out, so PyTorch computed it. Name it there "
+    "where each step uses it"
+)
 TOO_MANY = (
     "32 graphs were built already, for other dtypes, shapes or constant arguments. Pass numbers "
     "that change from call to call as tensors"

@@ -12,6 +12,7 @@ from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
 
 from workbench.export.effects.changed_state import ChangedStateError
+from workbench.modules.modes import averages_cumulatively
 from workbench.ort.ortmodule.build_graph import Built, build
 from workbench.ort.ortmodule.calls.trial_call import (
     UNTRIED,
@@ -23,6 +24,7 @@ from workbench.ort.ortmodule.capture.autocast import autocast_dtype, in_float32,
 from workbench.ort.ortmodule.capture.cached_exports import CachedExports
 from workbench.ort.ortmodule.capture.export import ChangedArgumentsError, NoTensorsError
 from workbench.ort.ortmodule.capture.layout import Layout
+from workbench.ort.ortmodule.capture.nested_values.omitted_results import ALL, ReadResults
 from workbench.ort.ortmodule.capture.nested_values.structure import Structure, flatten
 from workbench.ort.ortmodule.capture.sizes import Axes, Shapes
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
@@ -33,8 +35,10 @@ from workbench.ort.ortmodule.data_parallel import (
     releases_memory,
 )
 from workbench.ort.ortmodule.fallback_reasons import (
+    AVERAGES,
     CHANGES_ARGUMENTS,
     EMPTY,
+    HOLDS_ORT_MODULE,
     NO_TENSORS,
     NOTHING_TRAINS,
     PARTITIONED,
@@ -57,6 +61,7 @@ class _Call(NamedTuple):
     kwargs: dict[str, Any]
     arguments: Structure
     tensors: list[torch.Tensor]
+    read: ReadResults
     shapes: Shapes
     autocast: torch.dtype | None
     bucket_bytes: int | None
@@ -86,6 +91,8 @@ class Graphs:
         self._exports = exports
         self.layout = Layout(module)
         self._caches: defaultdict[Any, GraphCache] = defaultdict(GraphCache)
+        self._averages = False
+        """Whether a BatchNorm changed to a cumulative average since a graph ran."""
 
     @property
     def built(self) -> tuple[Built, ...]:
@@ -98,6 +105,7 @@ class Graphs:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         tensors: list[torch.Tensor],
+        read: ReadResults = ALL,
         *,
         tries: bool = True,
     ) -> Built | Trial | str:
@@ -108,13 +116,14 @@ class Graphs:
             args: of the call.
             kwargs: of the call.
             tensors: list to which the inputs of the graph are appended.
+            read: the results that training reads.
             tries: PyTorch first tries a call that nothing is built for.
         """
         layout = self.layout if self.layout.is_current() else self._refresh_layout()
-        why = _why_no_graph(layout)
+        why = AVERAGES if self._averages else _why_no_graph(layout)
         if why:
             return why
-        call = _call(layout, args, kwargs, tensors)
+        call = _call(layout, args, kwargs, tensors, read)
         if isinstance(call, str):
             return call
         found = self._for_kind(call, wrapper, tries)
@@ -125,7 +134,7 @@ class Graphs:
         except OtherStateError:
             self._caches.clear()
             tensors.clear()
-            return self.find(wrapper, args, kwargs, tensors, tries=tries)
+            return self.find(wrapper, args, kwargs, tensors, read, tries=tries)
         if call.autocast is not None:
             tensors[:] = map(in_float32, tensors)
         return found
@@ -161,6 +170,9 @@ class Graphs:
         return made
 
     def _refresh_layout(self) -> Layout:
+        # A module that begins so is refused; one that changes so in a training need not end it.
+        began = self._averages or bool(self.built)
+        self._averages = began and averages_cumulatively(self._module)
         self._caches.clear()
         # The state is no longer that which the saved model determines.
         self._exports = None
@@ -176,6 +188,7 @@ class Graphs:
                 call.arguments,
                 call.tensors,
                 axes,
+                read=call.read,
                 autocast=call.autocast,
                 bucket_bytes=call.bucket_bytes,
                 exports=self._exports,
@@ -197,7 +210,11 @@ class Graphs:
 
 
 def _call(
-    layout: Layout, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor]
+    layout: Layout,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    tensors: list[torch.Tensor],
+    read: ReadResults,
 ) -> _Call | str:
     """A call as graphs are looked up for it, or why PyTorch must run it.
 
@@ -206,6 +223,7 @@ def _call(
         args: of the call.
         kwargs: of the call.
         tensors: takes those among the arguments.
+        read: the results that training reads.
     """
     arguments = flatten((args, kwargs), tensors)
     autocast = autocast_dtype()
@@ -221,8 +239,8 @@ def _call(
     buckets = bucket_bytes()
     if buckets is not None and layout.gradient_bytes() <= buckets:
         buckets = None
-    key = (arguments, kinds, trained, layout.modes(), autocast, buckets, in_process_group())
-    return _Call(args, kwargs, arguments, tensors, shapes, autocast, buckets, key)
+    key = (arguments, kinds, trained, layout.modes(), read, autocast, buckets, in_process_group())
+    return _Call(args, kwargs, arguments, tensors, read, shapes, autocast, buckets, key)
 
 
 def _as_it_is(tensor: torch.Tensor) -> torch.Tensor:
@@ -233,6 +251,8 @@ def _why_no_graph(layout: Layout) -> str:
     """Why no graph can run the module in its current state; empty if one can."""
     if partitioned(layout.tensors()):
         return PARTITIONED
+    if layout.holds_ort_module:
+        return HOLDS_ORT_MODULE
     hook = layout.lost_hook()
     return "" if hook is None else lost(hook)
 

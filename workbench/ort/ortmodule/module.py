@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from types import MethodType
 from typing import Any
@@ -16,13 +17,24 @@ from typing_extensions import override
 from workbench.errors import UntrainableError
 from workbench.ort.ortmodule.build_graph import Built
 from workbench.ort.ortmodule.calls.forward_signature import ForwardWithSignature, with_signature
+from workbench.ort.ortmodule.calls.omitted_call import OmittedCall
 from workbench.ort.ortmodule.calls.redirected_calls import with_redirected_calls
 from workbench.ort.ortmodule.calls.repeated_call import RepeatedCall
 from workbench.ort.ortmodule.calls.trial_call import Trial
 from workbench.ort.ortmodule.capture.cached_exports import CachedExports
-from workbench.ort.ortmodule.capture.nested_values.structure import LEAF, rebuild
+from workbench.ort.ortmodule.capture.nested_values.omitted_results import (
+    ReadResults,
+    computed_later,
+    omits,
+)
+from workbench.ort.ortmodule.capture.nested_values.structure import (
+    LEAF,
+    OmittedResult,
+    Structure,
+    rebuild,
+)
 from workbench.ort.ortmodule.data_parallel import refuse_parallel_wrappers
-from workbench.ort.ortmodule.fallback_reasons import EXPECTED, why_pytorch
+from workbench.ort.ortmodule.fallback_reasons import EXPECTED, OMITTED, why_pytorch
 from workbench.ort.ortmodule.graphs import Graphs
 from workbench.ort.ortmodule.module_wrapper import ModuleWrapper
 from workbench.ort.ortmodule.session.function import run_graph
@@ -82,9 +94,9 @@ class ORTModule(ModuleWrapper):
 
     Raises:
         ConfigError: an option is unknown or wrong.
-        UntrainableError: in the first call, where torch cannot export the module or ONNX Runtime
-            cannot differentiate it; the message names the operator and a remedy. The module is
-            unchanged.
+        UntrainableError: a layer is scripted. In the first call: torch cannot export the module, or
+            ONNX Runtime cannot differentiate it; the message names the operator and a remedy. The
+            module is unchanged.
     """
 
     pytorch_calls: Counter[str]
@@ -105,6 +117,7 @@ class ORTModule(ModuleWrapper):
             )
         module = module.wrapped if isinstance(module, ORTModule) else module
         refuse_parallel_wrappers(module)
+        _refuse_scripted(module)
         chosen = make_options(options)
         self._settings: dict[str, Any] = {
             "options": chosen,
@@ -112,6 +125,7 @@ class ORTModule(ModuleWrapper):
         }
         self._graphs = Graphs(module, self._settings, exports)
         self._before: RepeatedCall | None = None
+        self._read = ReadResults(chosen.training_outputs)
         self.pytorch_calls = Counter()
         self._signed_forward = with_signature(ORTModule.forward, module.forward)
         super().__init__(module)
@@ -133,7 +147,7 @@ class ORTModule(ModuleWrapper):
         if before is not None and not kwargs and not autocast and before.fits(args):
             return run_graph(before.program, *args, *before.parameters)[0]
         tensors: list[torch.Tensor] = []
-        built = self._graphs.find(self, args, kwargs, tensors)
+        built = self._graphs.find(self, args, kwargs, tensors, self._read)
         if isinstance(built, Trial):
             return self._counted(built)
         if isinstance(built, str):
@@ -148,7 +162,34 @@ class ORTModule(ModuleWrapper):
         elif built.repeatable and not (kwargs or autocast) and len(tensors) == len(args):
             kinds = [(each.shape, each.dtype, each.requires_grad) for each in tensors]
             self._before = RepeatedCall(built, self._graphs.layout, kinds)
-        return results[0] if built.structure is LEAF else rebuild(built.structure, iter(results))
+        structure = self._of_call(built, (args, kwargs))
+        return results[0] if structure is LEAF else rebuild(structure, iter(results))
+
+    def _of_call(self, built: Built, call: tuple[tuple[Any, ...], dict[str, Any]]) -> Structure:
+        """The structure of the result of a call, which computes what the graph left out."""
+        if not omits(built.structure):
+            return built.structure
+        omitted = OmittedCall(self.wrapped, self._graphs.layout, built, call)
+        return computed_later(built.structure, partial(self._omitted, omitted))
+
+    def _omitted(self, call: OmittedCall, result: OmittedResult) -> Any:
+        """A result of an earlier call that its graph left out, computed by PyTorch."""
+        self._count(OMITTED)
+        return call.value(result)
+
+    @contextmanager
+    def reading(self, *names: str) -> Iterator[None]:
+        """Context in which only these results of a call are read, as far as it has them.
+
+        The others are computed when they are used. The option `training_outputs` takes precedence.
+        """
+        before = self._read
+        if not before.names:
+            self._read = ReadResults(names, optional=True)
+        try:
+            yield
+        finally:
+            self._read = before
 
     @override
     def compile(self, *args: Any, **kwargs: Any) -> None:
@@ -211,7 +252,8 @@ class ORTModule(ModuleWrapper):
         Raises:
             UntrainableError: see the class.
         """
-        self._graphs.find(self, *self.before_forward(args, kwargs), [], tries=False)
+        given = self.before_forward(args, kwargs)
+        self._graphs.find(self, *given, [], self._read, tries=False)
 
     def __getattr__(self, name: str) -> Any:
         value = super().__getattr__(name)
@@ -221,6 +263,15 @@ class ORTModule(ModuleWrapper):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), **self._settings), (self.wrapped,)
+
+
+def _refuse_scripted(module: nn.Module) -> None:
+    for name, each in module.named_modules():
+        if isinstance(each, torch.jit.ScriptModule):
+            raise UntrainableError(
+                f"{f'Layer {name!r}' if name else 'The module'} is made by torch.jit.script or "
+                "torch.jit.trace, which torch cannot export. Use the nn.Module it was made of."
+            )
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]

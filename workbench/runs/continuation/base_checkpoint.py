@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.errors import ConfigError, ModelError, nearest, value_text
 from workbench.files.sha256 import sha256
+from workbench.files.user_path import user_path
 from workbench.models import Model
 from workbench.models.sources.onnx import OnnxSource
 from workbench.modules.weights_file import TORCH_SUFFIXES, read_weights_file
@@ -49,7 +50,7 @@ class BaseCheckpoint(NamedTuple):
             checkpoint = run.checkpoint
             step = None if checkpoint is None else int(checkpoint.name.removeprefix("step-"))
             return cls(weights, f"run {run.id}", {"run": run.id, "step": step})
-        path = Path(base)
+        path = user_path(base)
         if path.suffix == ".onnx":
             weights = OnnxSource.of(path).weights()
         elif path.suffix == ".safetensors":

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.figures.engine_style import line_style
-from workbench.figures.static_figure import caption, from_zero, label, make_figure
+from workbench.figures.engine_style import line_styles
+from workbench.figures.static_figure import (
+    caption,
+    from_zero,
+    label,
+    legend_label,
+    make_figure,
+    note_if_empty,
+)
 from workbench.machine.machine import machine_sentence
 from workbench.runs.run_title import trained_by
 
@@ -21,35 +28,40 @@ if TYPE_CHECKING:
 
 SMOOTH_POINTS = 60
 """Approximate number of points of a throughput curve, each the mean over adjacent steps."""
+UNMEASURED = "no step after those that are\nexcluded from throughput"
+"""In place of a throughput curve without a point."""
 
 
 def plot_run(run: ObservedRun) -> Figure:
     """Plot loss, throughput and memory of one run over its steps."""
-    return plot_runs([run])
+    return plot_runs({run.engine: run})
 
 
-def plot_runs(runs: Sequence[ObservedRun]) -> Figure:
-    """Plot loss, throughput and memory of runs of one model by several engines."""
-    engines = ", ".join(trained_by(run.spec) for run in runs)
-    figure, (loss, throughput, memory) = make_figure(3, f"{runs[0].spec['model']} on {engines}")
-    for run in runs:
-        points = run.follow().poll()
-        draw_loss(loss, run.engine, points)
-        draw_evaluations(loss, run)
-        draw_throughput(throughput, run.engine, points, run.config.warmup_steps)
-        draw_memory(memory, run.engine, points)
+def plot_runs(runs: Mapping[str, ObservedRun]) -> Figure:
+    """Plot loss, throughput and memory of runs, which are given by the names of their curves."""
+    engines = ", ".join(dict.fromkeys(trained_by(run.spec) for run in runs.values()))
+    models = ", ".join(dict.fromkeys(str(run.spec["model"]) for run in runs.values()))
+    figure, (loss, throughput, memory) = make_figure(3, f"{models} on {engines}")
+    styles = line_styles({name: run.engine for name, run in runs.items()})
+    for name, run in runs.items():
+        points, style = run.follow().poll(), styles[name]
+        draw_loss(loss, name, style, points)
+        draw_evaluations(loss, run, style)
+        draw_throughput(throughput, name, style, points, run.config.warmup_steps)
+        draw_memory(memory, name, style, points)
     if len(loss.get_legend_handles_labels()[0]) > 1:
         loss.legend(fontsize=8)
-    caption(figure, _run_caption(runs[0]))
+    note_if_empty(throughput, UNMEASURED)
+    caption(figure, _run_caption(next(iter(runs.values()))))
     return figure
 
 
-def draw_loss(axes: Axes, engine: str, points: NewPoints) -> None:
-    axes.plot(points.step, points.loss, **line_style(engine), linewidth=1.2, label=engine)
+def draw_loss(axes: Axes, name: str, style: Mapping[str, Any], points: NewPoints) -> None:
+    axes.plot(points.step, points.loss, **style, linewidth=1.2, label=legend_label(name))
     label(axes, "Loss", "loss of the batch")
 
 
-def draw_evaluations(axes: Axes, run: ObservedRun) -> None:
+def draw_evaluations(axes: Axes, run: ObservedRun, style: Mapping[str, Any]) -> None:
     evaluations = run.evaluations
     if not len(evaluations):
         return
@@ -58,35 +70,32 @@ def draw_evaluations(axes: Axes, run: ObservedRun) -> None:
         evaluations["step"],
         evaluations["loss"],
         "o",
-        color=line_style(run.engine)["color"],
+        color=style["color"],
         markeredgecolor="#171717",
         markersize=4,
         label=None if labelled else "test split",
     )
 
 
-def draw_throughput(axes: Axes, engine: str, points: NewPoints, unmeasured: int) -> None:
+def draw_throughput(
+    axes: Axes, name: str, style: Mapping[str, Any], points: NewPoints, unmeasured: int
+) -> None:
     measured = points.step > unmeasured
     step, rate = smooth_throughput(
         points.step[measured], points.samples[measured], points.seconds[measured]
     )
-    axes.plot(step, rate, **line_style(engine), linewidth=1.2, label=engine)
+    axes.plot(step, rate, **style, linewidth=1.2, label=legend_label(name))
     from_zero(axes)
     label(axes, "Throughput", "samples per second")
 
 
-def draw_memory(axes: Axes, engine: str, points: NewPoints) -> None:
+def draw_memory(axes: Axes, name: str, style: Mapping[str, Any], points: NewPoints) -> None:
     sampled = np.isfinite(points.rss_bytes)
-    axes.plot(
-        points.step[sampled],
-        points.rss_bytes[sampled] / 1e6,
-        **line_style(engine),
-        linewidth=1.2,
-        label=engine,
-    )
+    memory = points.rss_bytes[sampled] / 1e6
+    axes.plot(points.step[sampled], memory, **style, linewidth=1.2, label=legend_label(name))
     for sizes in points.rank_rss_bytes:
         # A thin line for each process of several.
-        axes.plot(points.step[sampled], sizes[sampled] / 1e6, **line_style(engine), linewidth=0.5)
+        axes.plot(points.step[sampled], sizes[sampled] / 1e6, **style, linewidth=0.5)
     from_zero(axes)
     label(axes, "Memory", "resident set, MB")
 

@@ -29,4 +29,21 @@ class CarryBufferUpdate(Rewrite):
 
     @override
     def apply(self, node: ir.Node, edit: GraphEdit) -> None:
-        edit.state[node.metadata_props.pop(UPDATES)] = node.outputs[0]
+        buffer = edit.graph.initializers[node.metadata_props.pop(UPDATES)]
+        edit.state[str(buffer.name)] = node.outputs[0]
+        _read_a_copy(buffer, edit.graph)
+
+
+def _read_a_copy(buffer: ir.Value, graph: ir.Graph) -> None:
+    """Let the nodes read a copy: the backward pass runs when the buffer may have its new value.
+
+    ONNX Runtime removes an Identity, and keeps a maximum of one value.
+    """
+    if not buffer.uses() or buffer.dtype not in (ir.DataType.FLOAT, ir.DataType.DOUBLE):
+        return
+    copy = ir.node("Max", [buffer])
+    copy.outputs[0].type, copy.outputs[0].shape = buffer.type, buffer.shape
+    copy.outputs[0].name = f"{buffer.name}.before"
+    ir.convenience.replace_all_uses_with(buffer, copy.outputs[0])
+    copy.replace_input_with(0, buffer)
+    graph.insert_before(graph[0], copy)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
 import onnx_ir as ir
 from typing_extensions import override
 
 from workbench.trainable.differentiable import MICROSOFT
+from workbench.trainable.polynomial import Coefficients, Polynomial, number
 from workbench.trainable.rewrite import GraphEdit, Rewrite
 
 _TOLERANCE = 1e-4
 """Relative tolerance of constants: people write √(2/π) with some digits."""
+
+_OUTER: Coefficients = {1: 0.5}
+_INNER: Coefficients = {1: math.sqrt(2 / math.pi), 3: 0.044715 * math.sqrt(2 / math.pi)}
+"""Polynomials of x by which 1 + tanh is multiplied, and of which tanh is taken."""
 
 
 class TanhGeluToFastGelu(Rewrite):
@@ -40,8 +46,10 @@ class TanhGeluToFastGelu(Rewrite):
 class DecomposedGeluToFastGelu(Rewrite):
     """Writes 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))), operator by operator, as FastGelu.
 
-    So transformers' GPT-2 has it. Terms and factors may come in any order.
-    Precondition: nothing else reads the values between, and x is float32 and has an axis.
+    So transformers' GPT-2 has it, and with x (1 + 0.044715 x x) in the tanh its BLOOM and
+    `gelu_fast`. The factors, and the polynomial, may be written in any way.
+    Precondition: nothing else reads the values between, x is float32 and has an axis, and no number
+    is a parameter or a buffer, which may change.
     """
 
     op: ClassVar[str] = "Tanh"
@@ -81,75 +89,56 @@ class _Decomposed(NamedTuple):
 
 def _decomposed(tanh: ir.Node) -> _Decomposed | None:
     """The GELU around a Tanh."""
-    inner = _of(tanh.inputs[0], "Mul", math.sqrt(2 / math.pi))
-    raised = _reader(tanh.outputs[0], "Add", 1.0)
-    if inner is None or raised is None:
+    raised = _only_reader(tanh.outputs[0], "Add")
+    one = None if raised is None else number(_beside(raised, tanh.outputs[0]))
+    if raised is None or one is None or not _same({0: one}, {0: 1.0}):
         return None
-    last = _only_reader(raised.outputs[0])
-    if last is None or last.op_type != "Mul" or last.domain:
-        return None
-    half = _of(_beside(last, raised.outputs[0]), "Mul", 0.5)
-    added = None if inner.rest is None else _alone(inner.rest, "Add")
-    if half is None or half.rest is None or added is None:
-        return None
-    x = half.rest
-    cubic = _of(_beside(added, x), "Mul", 0.044715)
-    cube = None if cubic is None or cubic.rest is None else _alone(cubic.rest, "Pow")
-    if cubic is None or cube is None or cube.inputs[0] is not x or _number(cube.inputs[1]) != 3:
-        return None
-    if x.dtype != ir.DataType.FLOAT or not x.shape:
-        return None
-    return _Decomposed(x, [cube, cubic.node, added, inner.node, tanh, raised, half.node, last])
-
-
-class _Factor(NamedTuple):
-    node: ir.Node
-    rest: ir.Value | None
-    """What is multiplied by a number."""
-
-
-def _of(value: ir.Value | None, op: str, number: float) -> _Factor | None:
-    """The node that gives a value which is read once, of `op` and that number."""
-    node = None if value is None else _alone(value, op)
-    place = None if node is None else _place(node, number)
-    if node is None or place is None:
-        return None
-    return _Factor(node, node.inputs[1 - place])
-
-
-def _alone(value: ir.Value, op: str) -> ir.Node | None:
-    node = value.producer()
-    once = len(value.uses()) == 1 and not value.is_graph_output()
-    known = node is not None and node.op_type == op and not node.domain
-    return node if once and known else None
-
-
-def _reader(value: ir.Value, op: str, number: float) -> ir.Node | None:
-    node = _only_reader(value)
-    known = node is not None and node.op_type == op and not node.domain
-    return node if node is not None and known and _place(node, number) is not None else None
-
-
-def _only_reader(value: ir.Value) -> ir.Node | None:
-    readers = [use.node for use in value.uses()]
-    return readers[0] if len(readers) == 1 and not value.is_graph_output() else None
-
-
-def _place(node: ir.Node, number: float) -> int | None:
-    """Which input of a binary node is that number."""
-    for place, value in enumerate(node.inputs):
-        found = _number(value)
-        if found is not None and abs(found - number) <= _TOLERANCE * number:
-            return place
+    nodes, factors = [tanh, raised], list[ir.Value | None]()
+    while (last := _only_reader(nodes[-1].outputs[0], "Mul")) is not None:
+        factors.append(_beside(last, nodes[-1].outputs[0]))
+        nodes.append(last)
+        for x in _arguments(factors):
+            read = Polynomial(x)
+            if _same(read.product(factors), _OUTER) and _same(read.of(tanh.inputs[0]), _INNER):
+                found = [*read.nodes, *nodes]
+                return _Decomposed(x, found) if _usable(x, found) else None
     return None
 
 
+def _arguments(factors: Sequence[ir.Value | None]) -> Iterator[ir.Value]:
+    """What the GELU may be of: a factor, or what one multiplies or divides."""
+    for value in filter(None, factors):
+        yield value
+        node = value.producer()
+        if node is not None and node.op_type in ("Mul", "Div") and not node.domain:
+            yield from filter(None, node.inputs)
+
+
+def _usable(x: ir.Value, nodes: Sequence[ir.Node]) -> bool:
+    """Whether `nodes`, of which the last gives the result, may become a FastGelu of `x`."""
+    between = [node.outputs[0] for node in nodes[:-1]]
+    alone = not any(
+        value.is_graph_output() or any(use.node not in nodes for use in value.uses())
+        for value in between
+    )
+    shape = nodes[-1].outputs[0].shape
+    return alone and x.dtype == ir.DataType.FLOAT and bool(x.shape) and shape in (None, x.shape)
+
+
+def _only_reader(value: ir.Value, op: str) -> ir.Node | None:
+    """The only node that reads a value, once, if it is of `op`."""
+    readers = [use.node for use in value.uses()]
+    alone = len(readers) == 1 and not value.is_graph_output()
+    return readers[0] if alone and (readers[0].op_type, readers[0].domain) == (op, "") else None
+
+
 def _beside(node: ir.Node, value: ir.Value) -> ir.Value | None:
-    """The other input of a binary node that reads `value`; None if it does not."""
+    """The other input of a binary node that reads `value`."""
     one, other = node.inputs
-    return other if one is value else one if other is value else None
+    return other if one is value else one
 
 
-def _number(value: ir.Value | None) -> float | None:
-    tensor = None if value is None else value.const_value
-    return float(tensor.numpy().item()) if tensor is not None and tensor.size == 1 else None
+def _same(found: Coefficients | None, known: Coefficients) -> bool:
+    if found is None or found.keys() != known.keys():
+        return False
+    return all(math.isclose(found[each], known[each], rel_tol=_TOLERANCE) for each in known)

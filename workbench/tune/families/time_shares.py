@@ -42,7 +42,8 @@ _ON_DEVICE: Mapping[str, frozenset[str]] = MappingProxyType(
             {"Conv", "ConvGrad", "Convolution"}
             | {"ConvolutionGradient", "ConvolutionWeightGradient"}
         ),
-        "max_pool": frozenset({"MaxPool", "MaxPoolGrad", "MaxPoolGradient"}),
+        # An If of a training graph is that of `write_safe_pooling`.
+        "max_pool": frozenset({"If", "MaxPool", "MaxPoolGrad", "MaxPoolGradient"}),
         "relu": frozenset({"ReluGrad", "ReluGradient", "Greater"}),
         "gelu": frozenset(
             {"Gelu", "BiasGelu", "GeluGrad", "GeluGradient", "BiasGeluGradient", "Erf"}

@@ -28,6 +28,8 @@ class AppBar(anywidget.AnyWidget):
     """The same in a sentence."""
     verdict = traitlets.Unicode().tag(sync=True)
     """Result of the last comparison, in a few words; empty without one."""
+    verdict_detail = traitlets.Unicode().tag(sync=True)
+    """The same in a sentence."""
     steps = traitlets.List(
         traitlets.Dict(
             per_key_traits={

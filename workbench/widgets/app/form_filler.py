@@ -24,7 +24,7 @@ class FormFiller:
         self._trainer.ortmodule.value = was.ortmodule
         if run.engine in {row["name"] for row in self._trainer.engines.rows}:
             self._trainer.engines.value = [run.engine]
-        self._models.choose_dataset(was.dataset, was.target)
+        self._models.choose_dataset(was.dataset, was.target, was.groups)
         if was.model:
             self._models.choose(was.model)
 

@@ -85,7 +85,8 @@ class PageView(View):
         self.job = None
         if isinstance(job, ComparisonJob):
             self._compared = job
-            self._bar.verdict = job.comparison.verdict().caveat_first
+            self._bar.verdict = job.comparison.badge
+            self._bar.verdict_detail = job.comparison.verdict().sentence
         if any(run.progress.done_steps for run in job.runs.values()):
             table = result_table(job.runs.values(), job.outcome)
             self._figure.show(job.plot(), job.id, table)

@@ -15,6 +15,7 @@ from workbench.controller.code.run_action_code import action_code, comparison_co
 from workbench.controller.forms.setting_fields import COMPARISON_FIELDS
 from workbench.controller.model.sources import model_or_name
 from workbench.controller.notebook_file import may_save
+from workbench.controller.state import IN_PROGRESS
 from workbench.controller.steps import NAMES, StepsView
 from workbench.controller.view import View
 from workbench.errors import RunError, WorkbenchError
@@ -28,6 +29,7 @@ from workbench.widgets.app.page_view import PageView
 from workbench.widgets.app.static_figure import StaticFigure
 from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
 from workbench.widgets.compare import ComparisonView
+from workbench.widgets.compare.ratio_bars import PRESS_COMPARE
 from workbench.widgets.model.choice_field import ChoiceField
 from workbench.widgets.model.model_view import ModelView
 from workbench.widgets.model.options import comparison_options
@@ -83,6 +85,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.runs = RunBrowser(
             on_compare=self._compare_runs,
             on_resume=self._resumed,
+            resume_refusal=self._controller.resume_refusal,
             on_restore=self.restore,
             on_personalise=self._personalise,
         )
@@ -115,7 +118,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
             list_label="Comparisons",
             placeholder="open one that was made before",
         )
-        self.comparison = ComparisonView()
+        self.comparison = ComparisonView(hint=PRESS_COMPARE)
         self._figure = StaticFigure(saves=saves_notebook)
         parts = (self.bar, self.comparison, self.recorded, self._figure, self._filler)
         self._page_view = PageView(*parts, self._show_code, self._show_what_trains)
@@ -167,7 +170,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
             RunError: another job is in progress here.
         """
         if self._controller.state.active:
-            raise RunError("A run is in progress in this page: stop it, or wait for its end.")
+            raise RunError(IN_PROGRESS)
         self._filler.fill(run)
         self.bar.selected = "train"
         self.show(run)
@@ -240,6 +243,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     def _compare_runs(self, runs: list[Run]) -> None:
         self.comparison.show(*runs)
+        self._steps.show_recorded()
         self._recorded_code = action_code("compare", [run.id for run in runs], "")
         self.bar.selected = "compare"
         self._show_code()
@@ -261,6 +265,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         except WorkbenchError as error:
             self.recorded.problem = str(error)
             return
+        self._steps.show_recorded()
         self._recorded_code = comparison_code(comparison_id)
         self._show_code()
 

@@ -104,8 +104,13 @@ class ArtifactBuilder(StandaloneStep):
         self.controller.predict()
 
     def estimate(self) -> None:
-        """Show the part of the footprint known without artifacts; returns immediately."""
-        if self.model is not None and not self.controller.typed.read.problems:
+        """Show the part of the footprint known without artifacts; returns immediately.
+
+        While a setting is wrong, what is shown is marked as outdated: the field says why.
+        """
+        if self.controller.typed.read.problems:
+            self.footprint.outdated = True
+        elif self.model is not None:
             self.controller.estimate()
 
     def _settings(self) -> dict[str, Any]:
@@ -176,8 +181,10 @@ class ArtifactsView(View):
                 self._step.estimate()
 
     def show_estimate(self, estimate: Estimate) -> None:
-        if self._step._shown is None:
-            self._step.footprint.show_estimate(estimate)
+        step = self._step
+        if step._shown is None:
+            step.footprint.show_estimate(estimate)
+            step.footprint.outdated = bool(step.controller.typed.read.problems)
 
     def show_prediction(
         self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""

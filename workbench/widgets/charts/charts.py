@@ -15,10 +15,10 @@ import traitlets
 from workbench.chart_series import Recording
 from workbench.controller.request_thread import RequestThread
 from workbench.errors import ConfigError, RunError
+from workbench.figures.curve_style import curve_styles
 from workbench.files.output_file import output_path
 from workbench.runs.record.reader import NewPoints
 from workbench.widgets.bundle import bundle
-from workbench.widgets.charts.curve_style import curve_styles
 from workbench.widgets.charts.export import FORMATS, ChartFile, write_chart
 from workbench.widgets.charts.messages import (
     DETAIL_BLOCKS,
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
     from workbench.runs import Run
 
-EMPTY_HINT = "Choose a model and engines, then press Train or Compare."
-READY_HINT = "Press Train or Compare."
+EMPTY_HINT = "Choose a model and engines, then press Train."
+READY_HINT = "Press Train."
 WAITING_HINT = "The lines begin with the first step."
 NOTHING_HINT = "No step was taken."
 
 
 def results_in_runs(model: str) -> str:
     """Message in place of the results of another model."""
-    return f"The results of {model} are in the step Runs. Press Train or Compare for new ones."
+    return f"The results of {model} are in the step Runs."
 
 
 class Charts(ChartOptions, anywidget.AnyWidget):
@@ -76,6 +76,8 @@ class Charts(ChartOptions, anywidget.AnyWidget):
     """Steps that each run will take, for the axis; 0 while that is not known."""
     step_name = traitlets.Unicode("step").tag(sync=True)
     """Name of a step: "step", or "round" of a federated run, which has further charts."""
+    evaluates = traitlets.Bool(False).tag(sync=True)
+    """Whether evaluations will follow: their chart has its place before the first."""
     hint = traitlets.Unicode(EMPTY_HINT).tag(sync=True)
     """Text while there is nothing to show."""
 

@@ -23,8 +23,9 @@ from workbench.chart_series.blocks import (
 )
 from workbench.chart_series.smoothing import rate_window
 from workbench.errors import RunError
-from workbench.figures.static_figure import from_zero, make_figure
+from workbench.figures.static_figure import from_zero, legend_label, make_figure
 from workbench.files.output_file import replacing_file
+from workbench.widgets.charts.messages import metric_index
 from workbench.widgets.charts.values import shown_metric, spreads
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ FORMATS = ("png", "svg", "csv")
 PICTURE_BLOCKS = 2048
 AXIS_LABELS = {"time": "seconds of training", "samples": "samples"}
 LIVE_WIDTH_PX = 1.75
+SMOOTHING_LENGTHS = 5
+"""Smoothing lengths after which a step counts for less than a hundredth of a mean."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,8 @@ class ChartFile:
         """Every step that is shown, and the evaluations.
 
         Columns: run, step, steps (in one row: more than 1 for the oldest of a very long run, whose
-        loss is then a mean), seconds, samples, loss, samples_per_s, memory_mb, test_loss.
+        loss is then a mean), seconds, samples, loss, samples_per_s, memory_mb, test_loss, and the
+        metric that is shown, as "test_accuracy", if there is one.
         """
         import pandas as pd
 
@@ -78,24 +82,20 @@ class ChartFile:
             samples = np.diff(found[SAMPLES], prepend=np.nan)
             if found.shape[1] and found[STEP, 0] == found[COUNT, 0]:
                 seconds[0], samples[0] = found[SECONDS, 0], found[SAMPLES, 0]
-            step, test_loss = recording.evaluations.array[:2]
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "run": curve["label"],
-                        "step": found[STEP].astype(np.int64),
-                        "steps": found[COUNT].astype(np.int64),
-                        "seconds": found[SECONDS],
-                        "samples": found[SAMPLES].astype(np.int64),
-                        "loss": np.where(found[COUNT] == 1, found[LAST], found[MEAN]),
-                        "samples_per_s": samples / seconds,
-                        "memory_mb": found[MEMORY],
-                        "test_loss": pd.Series(found[STEP]).map(
-                            dict(zip(step.tolist(), test_loss.tolist(), strict=True))
-                        ),
-                    }
-                )
-            )
+            columns = {
+                "run": curve["label"],
+                "step": found[STEP].astype(np.int64),
+                "steps": found[COUNT].astype(np.int64),
+                "seconds": found[SECONDS],
+                "samples": found[SAMPLES].astype(np.int64),
+                "loss": np.where(found[COUNT] == 1, found[LAST], found[MEAN]),
+                "samples_per_s": samples / seconds,
+                "memory_mb": found[MEMORY],
+            }
+            for name, values in _evaluated(recording).items():
+                at = dict(zip(recording.evaluations.array[0].tolist(), values, strict=True))
+                columns[name] = pd.Series(found[STEP]).map(at)
+            frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
     def figure(self) -> Figure:
@@ -133,7 +133,15 @@ class ChartFile:
         if len(recording) == 0:
             return
         low, high = self._step_range(recording)
-        _, start, found = recording.window(low, high, PICTURE_BLOCKS)
+        # The first points shown are means over steps before them.
+        window = rate_window(len(recording), self.smoothing)
+        lead = window + SMOOTHING_LENGTHS * self.smoothing
+        _, start, found = recording.window(max(0, low - lead), high, PICTURE_BLOCKS)
+        rate = trailing_rate(found[STEP], found[SECONDS], found[SAMPLES], window)
+        rate[: 1 if start else 0] = np.nan  # blocks before the first are not known here
+        mean = smoothed(found[STEP], found[MEAN], self.smoothing)
+        shown = slice(max(0, int(np.searchsorted(found[STEP], low)) - 1), None)
+        found, rate, mean = found[:, shown], rate[shown], mean[shown]
         x = found[{"step": STEP, "time": SECONDS, "samples": SAMPLES}[self.axis]]
         style = _line(curve)
         pale = {"color": style["color"], "alpha": 0.3, "linewidth": 0.6}
@@ -143,14 +151,8 @@ class ChartFile:
             loss.fill_between(x, found[LOW], found[HIGH], color=style["color"], alpha=0.2, lw=0)
         elif self.smoothing:
             loss.plot(x, found[LAST], **pale)
-        loss.plot(
-            x, smoothed(found[STEP], found[MEAN], self.smoothing), **style, label=curve["label"]
-        )
-        window = rate_window(len(recording), self.smoothing)
-        rate = trailing_rate(found[STEP], found[SECONDS], found[SAMPLES], window)
-        # Blocks before the first of a window are not known here.
-        known = slice(1 if start else 0, None)
-        panels[1].plot(x[known], rate[known], **style)
+        loss.plot(x, mean, **style, label=legend_label(curve["label"]))
+        panels[1].plot(x, rate, **style)
         panels[2].plot(x, found[MEMORY], **style)
         self._draw_evaluations(loss, recording.evaluations.array[:2], recording, style, curve)
         if len(panels) > 3:
@@ -165,7 +167,7 @@ class ChartFile:
         if self.axis != "step":
             name = {"time": "seconds", "samples": "samples"}[self.axis]
             step = np.array([recording.at(int(each))[name] for each in step])
-        label = f"{curve['label']}, test split" if axes.get_xlabel() == "" else None
+        label = legend_label(f"{curve['label']}, test split") if axes.get_xlabel() == "" else None
         axes.plot(step, value, "o-", color=style["color"], markersize=3, lw=0.8, label=label)
 
     def _step_range(self, recording: Recording) -> tuple[float, float]:
@@ -182,6 +184,15 @@ class ChartFile:
             return found
         x = found[{"step": STEP, "time": SECONDS, "samples": SAMPLES}[self.axis]]
         return found[:, (x >= self.window[0]) & (x <= self.window[1])]
+
+
+def _evaluated(recording: Recording) -> dict[str, list[float]]:
+    """Loss and shown metric of each evaluation, by the name of their column."""
+    every, metric = recording.evaluations.array, recording.evaluations.metric
+    found = {"test_loss": every[1].tolist()}
+    if metric is not None:
+        found[f"test_{metric.key}"] = every[2 + metric_index(metric.key)].tolist()
+    return found
 
 
 def write_chart(file: ChartFile, path: Path) -> Path:

@@ -13,8 +13,6 @@ from workbench.compare import COLUMNS, Comparison, RunComparison
 from workbench.widgets.bundle import bundle
 from workbench.widgets.engine_styles import HasEngineStyles, engine_styles
 
-HINT = "Choose two engines or more and press Compare; the figures appear when all have finished."
-
 SHOWN = {
     "samples_per_s": ("Throughput", "samples/s, whole run"),
     "ratio": ("Ratio", "95 % interval"),
@@ -32,7 +30,7 @@ INTERVAL = ("ratio_low", "ratio_high")
 
 
 class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
-    """The figures of a comparison, one row an engine, or one column where the page is narrow."""
+    """The figures of a comparison: a row for each engine or run, or a column in a narrow page."""
 
     _esm = bundle("comparison_table.js")
     _css = bundle("comparison_table.css")
@@ -59,18 +57,14 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
     ).tag(sync=True)
     """One dict an engine: `engine`, `note`, on operators that PyTorch ran in its place or empty,
     and `cells` by column; None where there is no figure."""
+    heading = traitlets.Unicode("Engine").tag(sync=True)
+    """Heading of the names of the rows: "Engine" or "Run"."""
     reference = traitlets.Unicode().tag(sync=True)
     """The engine that the others are compared with."""
     caption = traitlets.Unicode().tag(sync=True)
     """Source of the figures."""
-    verdict = traitlets.Unicode().tag(sync=True)
-    """Interpretation of the ratios, in one sentence; empty: not shown here."""
-    badge = traitlets.Unicode().tag(sync=True)
-    """A few words on how far they can be trusted."""
-    level = traitlets.Unicode("none").tag(sync=True)
-    """Level of the badge, see `workbench.compare.verdict.Level`."""
-    hint = traitlets.Unicode(HINT).tag(sync=True)
-    """Text while there are no figures."""
+    hint = traitlets.Unicode().tag(sync=True)
+    """Text while there are no figures; empty: nothing is shown then."""
 
     def __init__(self, **kwargs: Any) -> None:
         columns = [
@@ -79,10 +73,8 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
         ]
         super().__init__(columns=columns, **kwargs)
 
-    def clear(self, hint: str = HINT) -> None:
+    def clear(self, hint: str = "") -> None:
         self.rows = []
-        self.verdict = self.badge = ""
-        self.level = "none"
         self.hint = hint
 
     def show(
@@ -97,9 +89,9 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
             styles: the line of each row, by its name; None: the rows are engines.
         """
         frame = comparison.table()
+        self.heading = str(frame.index.name).capitalize()
         self.reference = comparison.reference
         self.caption = comparison.caption
-        self.verdict, self.badge, self.level = comparison.verdict()
         self.engine_styles = engine_styles() if styles is None else dict(styles)
         self.rows = [
             {

@@ -10,20 +10,22 @@ import ipywidgets
 from workbench.compare import Comparison, RunComparison, compare_runs, load_comparison
 from workbench.controller.request_thread import RequestThread
 from workbench.errors import RunFolderError
+from workbench.figures.curve_style import curve_styles
 from workbench.runs import Run
 from workbench.runs.record.reader import RunReader
 from workbench.widgets.charts import Charts
-from workbench.widgets.charts.curve_style import curve_styles
 from workbench.widgets.compare.comparison_table import ComparisonTable
 from workbench.widgets.compare.differences_table import DifferencesTable
 from workbench.widgets.compare.ratio_bars import NOTHING_YET, RatioBars
+from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.subshell import answer_while_busy
 
 PERIOD_S = 0.2
 RATIO_PERIODS = 10
 """Polls between updates of the ratios of a comparison in progress."""
 SHOWN = "wb-shown"
-"""The class of a view with content: in a narrow page it is placed before the form."""
+"""The class of a view with content: in a narrow page it is placed before the form. Without it the
+charts are not shown."""
 RUNNING_HINT = "The table appears when every run has ended."
 FAILED_HINT = "The comparison cannot be shown: "
 
@@ -37,21 +39,23 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
     `.differences()`, and `charts.values(at)`, `charts.save(path)`.
     """
 
-    def __init__(self, *shown: Shown) -> None:
+    def __init__(self, *shown: Shown, hint: str = NOTHING_YET) -> None:
         """Create the view.
 
         Args:
             *shown: see `show`; nothing: an empty view.
+            hint: text while nothing is shown.
         """
         self.comparison: Comparison | RunComparison | None = None
-        self.ratios = RatioBars()
-        self.charts = Charts(show_values=True, hint=NOTHING_YET)
+        self.ratios = RatioBars(verdict=hint)
+        self.charts = Charts(show_values=True)
         self.table = ComparisonTable()
         self.differences = DifferencesTable()
+        self.statistics = RunStatistics()
         self._readers: dict[str, RunReader] = {}
         self._polls = 0
         self._thread = RequestThread("comparison-view", self._failed, self._tick, PERIOD_S)
-        children = [self.ratios, self.charts, self.table, self.differences]
+        children = [self.ratios, self.charts, self.table, self.differences, self.statistics]
         super().__init__(children=children)
         self.add_class("wb-comparison-view")
         self.layout.flex_flow = "column"
@@ -91,10 +95,10 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
                 return  # something was shown meanwhile
             self._readers = {}
             self.charts.reset([])
-            self.charts.hint = hint
-            self.ratios.clear(NOTHING_YET)
-            self.table.clear("")
+            self.ratios.clear(hint)
+            self.table.clear()
             self.differences.clear()
+            self.statistics.clear()
 
         self._thread.ask(begin)
 
@@ -111,6 +115,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         self.charts.reset(names_of(comparison), engines=_engines(comparison))
         self.ratios.clear()
         self.table.clear(RUNNING_HINT)
+        self.statistics.clear()
         self.differences.show(comparison)
         self._tick()
 
@@ -129,14 +134,15 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
             self.charts.add(name, self._readers[name].poll())
         self.charts.flush()
         if not ended and isinstance(comparison, Comparison):
-            self.charts.hint = f"Comparing: {comparison.phase}."
+            self.charts.hint = f"Comparing engines; {comparison.phase}."
         if ended:
             self.charts.total_steps = 0
             self.charts.hint = "No step was taken."
             with self.table.hold_sync():
                 self.table.show(comparison, self._styles)
-                self.table.verdict = self.table.badge = ""  # the bars say it
             self.differences.show(comparison)
+            # The table has the notes.
+            self.statistics.show(comparison.runs, notes=False)
         if ended or self._polls % RATIO_PERIODS == RATIO_PERIODS - 1:
             self.ratios.show(comparison, self._styles)
         self._polls += 1

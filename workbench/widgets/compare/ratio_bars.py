@@ -13,6 +13,10 @@ from workbench.compare import Comparison, RunComparison
 from workbench.widgets.bundle import bundle
 
 NOTHING_YET = "Nothing is compared yet."
+PRESS_COMPARE = (
+    "Nothing is compared yet. Press Compare: the chosen engines train in turn on the same batches, "
+    "and the result appears here."
+)
 STARTING = "The engines are starting; the ratios appear with the first measured steps."
 
 

@@ -16,11 +16,10 @@ from workbench.widgets.model.data_view import DataView
 from workbench.widgets.model.layer_table import LayerTable
 from workbench.widgets.model.model_card import ModelCard
 from workbench.widgets.model.options import (
+    column_options,
     dataset_options,
     example_options,
     model_options,
-    target_options,
-    unreadable,
 )
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.standalone_step import StandaloneStep
@@ -51,14 +50,14 @@ class ModelView(StandaloneStep):
             lambda text: model_options(sources, text),
             label="Model",
             list_label="Models",
-            placeholder="Sample, name, path or package.module:factory",
+            placeholder="Sample, name or path",
         )
         self.example_inputs = ChoiceField(
             lambda text: example_options(sources, text),
             label="Example input",
             list_label="Arrays of the notebook",
             placeholder="only for modules of the notebook",
-            description="An array or tensor; its first axis is the batch. Several: a, b",
+            description="Array or tensor, batch first; several: a, b",
         )
         self.dataset = ChoiceField(
             lambda text: dataset_options(sources, text),
@@ -68,19 +67,26 @@ class ModelView(StandaloneStep):
             description="A sample, a file, a name of the notebook, or two: inputs, target",
         )
         self.target = ChoiceField(
-            lambda _: target_options(self.dataset.value),
+            lambda _: column_options(self.dataset.value),
             label="Target column",
             list_label="Columns of the file",
             placeholder="the column to predict",
             description="All other columns are inputs, and must hold numbers",
         )
-        self._show_target()
+        self.groups = ChoiceField(
+            lambda _: column_options(self.dataset.value),
+            label="Group column",
+            list_label="Columns of the file",
+            placeholder="none",
+            description="Optional: of federated clients, such as the user that a row is from",
+        )
+        self._show_columns()
         self.card = ModelCard(hint=CARD_HINT)
         self.layers = LayerTable(hint=LAYERS_HINT)
         self.data = DataView(hint=DATA_HINT)
         self.model: Model | None = None
         self._chosen = ""
-        chosen = [self.field, self.example_inputs, self.dataset, self.target]
+        chosen = [self.field, self.example_inputs, self.dataset, self.target, self.groups]
         fields = area("wb-side", [*chosen, self.card])
         self.sections = sections(self.controller, "model")
         tasks = area("wb-tasks", self.sections)
@@ -90,30 +96,36 @@ class ModelView(StandaloneStep):
         self.field.observe(self._on_field, "value")
         self.example_inputs.observe(self._on_examples, "value")
         self.dataset.observe(self._on_dataset, "value")
-        self.target.observe(self._on_target, "value")
-        self._report_unreadable()
+        for column in (self.target, self.groups):
+            column.observe(self._on_column, "value")
         self._ready(model)
 
     def choose(self, model: Any) -> None:
         """Choose a model as if its name had been typed."""
         found = model_or_name(model)
         name = found.name if isinstance(found, Model) else found
-        self._chosen = name
+        self._begin_choice(name)
         self.field.value = name
         self.controller.choose_model(found)
 
-    def choose_dataset(self, dataset: str, target: str = "") -> None:
-        """Choose a dataset as if it had been typed; `target`: target column of a .csv file."""
-        self.target.value = target
+    def choose_dataset(self, dataset: str, target: str = "", groups: str = "") -> None:
+        """Choose a dataset as if it had been typed.
+
+        Args:
+            dataset: as in the field.
+            target: target column of a .csv file.
+            groups: its group column.
+        """
+        self.target.value, self.groups.value = target, groups
         self.dataset.value = dataset
 
-    def _report_unreadable(self) -> None:
-        """Report objects of the notebook that cannot be offered."""
-        self.field.description = unreadable(self.controller.sources)
+    def _begin_choice(self, name: str) -> None:
+        self._chosen = name
+        self.field.problem = self.example_inputs.problem = ""  # of the choice before
 
     def _on_field(self, change: Any) -> None:
         if change.new != self._chosen:
-            self._chosen = change.new
+            self._begin_choice(change.new)
             self.controller.choose_model(change.new)
 
     def _on_examples(self, change: Any) -> None:
@@ -124,24 +136,48 @@ class ModelView(StandaloneStep):
             self.controller.choose_model(self._chosen)
 
     def _on_dataset(self, _: Any) -> None:
-        # The column of the previous file is reset, unless this one has a column of that name.
-        if self.target.value not in csv_columns(self.dataset.value):
-            self.target.value = ""
-        self._show_target()
+        # Columns of the previous file are reset, unless this one has a column of that name.
+        names = csv_columns(self.dataset.value)
+        for column in (self.target, self.groups):
+            if column.value not in names:
+                column.value = ""
+        self._show_columns()
         self._choose_dataset()
 
-    def _on_target(self, _: Any) -> None:
+    def _on_column(self, _: Any) -> None:
         if is_csv(self.dataset.value):
             self._choose_dataset()
 
     def _choose_dataset(self) -> None:
         source = self.dataset.value
-        self.controller.choose_dataset(source, self.target.value if is_csv(source) else "")
+        for field in (self.dataset, self.target, self.groups):
+            field.problem = ""  # of the choice before
+        columns = (self.target.value, self.groups.value) if is_csv(source) else ()
+        self.controller.choose_dataset(source, *columns)
 
-    def _show_target(self) -> None:
-        """Show the field of the target column where there is one to choose."""
-        self.target.layout.display = None if is_csv(self.dataset.value) else "none"
-        self.target.look("")
+    def field_of_model_problem(self, problem: str) -> ChoiceField:
+        """The field to correct where the model is refused."""
+        of_examples = self.controller.sources.is_of_examples(
+            problem, self.field.value.strip(), self.example_inputs.value
+        )
+        return self.example_inputs if of_examples else self.field
+
+    def field_of_data_problem(self) -> ChoiceField | None:
+        """The field to correct where the data are refused; None: those of the model are."""
+        if not self.dataset.value.strip():
+            return None
+        columns = csv_columns(self.dataset.value)
+        target, groups = self.target.value.strip(), self.groups.value.strip()
+        if columns and not target:
+            return self.target
+        wrong_groups = columns and groups and (groups == target or groups not in columns)
+        return self.groups if wrong_groups else self.dataset
+
+    def _show_columns(self) -> None:
+        """Show the fields of columns where there are some to choose."""
+        for column in (self.target, self.groups):
+            column.layout.display = None if is_csv(self.dataset.value) else "none"
+            column.look("")
 
 
 class ModelStepView(View):
@@ -152,7 +188,9 @@ class ModelStepView(View):
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._step.model = model
-        self._step.field.problem = problem
+        wrong = self._step.field_of_model_problem(problem)
+        for field in (self._step.field, self._step.example_inputs):
+            field.problem = problem if field is wrong else ""
         if model is None:
             self._step.card.clear("" if problem else CARD_HINT)
         else:
@@ -168,7 +206,12 @@ class ModelStepView(View):
         self._step.card.verdict = verdict
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
+        fields = (self._step.dataset, self._step.target, self._step.groups)
+        wrong = self._step.field_of_data_problem()
+        for field in fields:
+            field.problem = problem if field is wrong else ""
+        elsewhere = problem if wrong is None else ""
         if preview is None:
-            self._step.data.clear("" if problem else DATA_HINT, problem)
+            self._step.data.clear(DATA_HINT, elsewhere)
         else:
-            self._step.data.show(preview, problem)
+            self._step.data.show(preview, elsewhere)

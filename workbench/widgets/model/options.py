@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.controller.model.namespace import Kind, Named, Unreadable, look
+from workbench.controller.model.namespace import Kind, look
 from workbench.controller.model.sources import Sources, complete, csv_columns
 from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparisons
 
@@ -28,7 +28,7 @@ def dataset_options(sources: Sources, text: str) -> list[dict[str, str]]:
     return [*samples, *_own(sources, "dataset"), *_files(text, DATA_FILES)]
 
 
-def target_options(dataset: str) -> list[dict[str, str]]:
+def column_options(dataset: str) -> list[dict[str, str]]:
     """Columns of a .csv file."""
     return [_option(name, "", "") for name in csv_columns(dataset)]
 
@@ -43,15 +43,9 @@ def example_options(sources: Sources, _: str) -> list[dict[str, str]]:
     return _own(sources, "array")
 
 
-def unreadable(sources: Sources) -> str:
-    """A sentence on objects of the notebook that cannot be offered; empty without any."""
-    _, failed = look(sources.names())
-    return " ".join(f"{each.name} is not offered: it raised {each.why}." for each in failed)
-
-
 def _own(sources: Sources, kind: Kind) -> list[dict[str, str]]:
-    found: tuple[list[Named], list[Unreadable]] = look(sources.names())
-    return [_option(each.name, each.detail, "Notebook") for each in found[0] if each.kind == kind]
+    found = look(sources.names())
+    return [_option(each.name, each.detail, "Notebook") for each in found if each.kind == kind]
 
 
 def _files(text: str, suffixes: tuple[str, ...]) -> list[dict[str, str]]:

@@ -12,6 +12,7 @@ import traitlets
 
 from workbench.errors import DataError
 from workbench.personalisation import Example, Examples, Personalisation
+from workbench.runs import Run
 from workbench.widgets.pads.held_out_score import as_text, score
 from workbench.widgets.pads.latest_request_thread import LatestRequestThread
 from workbench.widgets.pads.pad import Action, Pad
@@ -67,6 +68,7 @@ class GalleryPad(Pad):
         self,
         classes: Iterable[str] = CLASSES,
         examples: Examples | str | Path | None = None,
+        trained: Run | str | None = None,
         **settings: Any,
     ) -> None:
         """Make the pad.
@@ -74,6 +76,8 @@ class GalleryPad(Pad):
         Args:
             classes: names of the first classes.
             examples: to begin with, or the path of a file that `save` wrote.
+            trained: run of a pad, or its id, whose model is shown and can be tried; `wait` waits
+                for that.
             **settings: of `personalise`, such as `model`, `engine`, `held_out` or `steps`.
 
         Raises:
@@ -98,6 +102,7 @@ class GalleryPad(Pad):
         )
         super().__init__(
             settings,
+            trained,
             message=self.hint,
             export_path=self.export_name,
             thumbnail_size=list(reversed(self.thumbnail_shape)),
@@ -237,6 +242,8 @@ class GalleryPad(Pad):
         self.recognised = []
         trained = len(self._shown_at_train) - len(items)
         note = f"{trained} were trained with, {len(items)} were held out."
+        if not self._shown_at_train:  # a recorded run
+            note = f"{len(after.predictions)} were held out."
         if not set(before.classes) & set(before.predicted_classes):
             count = len(before.predicted_classes)
             note += f" The base model only knows its own {count} classes, none of which is yours."

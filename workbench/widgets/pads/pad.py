@@ -18,7 +18,8 @@ from workbench.controller.request_thread import RequestThread
 from workbench.controller.state import State, failure
 from workbench.errors import DataError, RunError
 from workbench.personalisation import Examples, Personalisation
-from workbench.personalisation.example import Kind
+from workbench.personalisation.examples.example import Kind
+from workbench.runs import Run
 from workbench.widgets.pads.command import PadCommand
 from workbench.widgets.pads.example_files import examples_in, file_content
 from workbench.widgets.subshell import answer_while_busy
@@ -60,7 +61,9 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
     problem_at = traitlets.Unicode().tag(sync=True)
     """Where it was given: "examples", "try" or "export"."""
 
-    def __init__(self, settings: Mapping[str, Any], **traits: Any) -> None:
+    def __init__(
+        self, settings: Mapping[str, Any], trained: Run | str | None = None, **traits: Any
+    ) -> None:
         given = dict(settings)
         self.settings: Callable[[], Mapping[str, Any]] = lambda: given
         """Gives the keyword arguments of `personalise` when a training begins. What it raises is
@@ -75,6 +78,8 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
         super().__init__(**traits)
         self.on_msg(self._on_message)
         answer_while_busy(self)
+        if trained is not None:
+            self._personaliser.load(trained, self.kind)
 
     @property
     def result(self) -> Personalisation | None:
@@ -86,8 +91,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
 
         What keeps it from training is shown, and raised by `wait`.
         """
-        if self._personaliser.train(self._order):
-            self.training = True
+        self._personaliser.train(self._order)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until no training is in progress; False when `timeout` seconds were too few.

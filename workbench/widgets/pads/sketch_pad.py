@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.data.strokes import SIDE
-from workbench.personalisation.photograph import ink_of
+from workbench.personalisation.examples.photograph import ink_of
 from workbench.widgets.bundle import bundle
 from workbench.widgets.pads.command import PadCommand
 from workbench.widgets.pads.gallery_pad import GalleryPad

@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.data.spectrogram import BANDS, FRAMES, RATE_HZ
 from workbench.personalisation import Examples
-from workbench.personalisation.example import FULL_SCALE
+from workbench.personalisation.examples.example import FULL_SCALE
 from workbench.widgets.bundle import bundle
 from workbench.widgets.pads.command import PadCommand
 from workbench.widgets.pads.gallery_pad import GalleryPad

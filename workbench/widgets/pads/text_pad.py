@@ -9,6 +9,7 @@ import traitlets
 from workbench.display.encodable import encodable
 from workbench.errors import DataError, value_text
 from workbench.personalisation import Examples, Outcome, Personalisation
+from workbench.runs import Run
 from workbench.widgets.bundle import bundle
 from workbench.widgets.pads.command import PadCommand
 from workbench.widgets.pads.pad import Action, Pad
@@ -50,12 +51,20 @@ class TextPad(Pad):
     ).tag(sync=True)
     """How the prompt continues, before and after, and how well held-out text is predicted."""
 
-    def __init__(self, text: str = "", prompt: str = "", **settings: Any) -> None:
+    def __init__(
+        self,
+        text: str = "",
+        prompt: str = "",
+        trained: Run | str | None = None,
+        **settings: Any,
+    ) -> None:
         """Make the pad.
 
         Args:
             text: to begin with.
             prompt: what is to be continued; empty: the beginning of what is held out.
+            trained: run of a pad, or its id, whose model is shown and can be tried; `wait` waits
+                for that.
             **settings: of `personalise`, such as `model`, `engine`, `held_out` or `steps`.
 
         Raises:
@@ -66,7 +75,7 @@ class TextPad(Pad):
                 raise DataError(f"{name}={value_text(value)}: give a str.")
         check_length(text)
         super().__init__(
-            settings, text=text, prompt=prompt, message=HINT, export_path="my-text.onnx"
+            settings, trained, text=text, prompt=prompt, message=HINT, export_path="my-text.onnx"
         )
 
     @traitlets.validate("text", "prompt")

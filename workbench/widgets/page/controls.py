@@ -9,7 +9,7 @@ import anywidget
 import traitlets
 
 from workbench.controller.setup import Setup
-from workbench.settings.federation import FederationOptions
+from workbench.settings.federation import DEFAULT_CLIENTS
 from workbench.widgets.bundle import bundle
 
 NAMES = ("Train", "Compare", "Pause", "Resume", "Step once", "Stop")
@@ -104,8 +104,10 @@ class Controls(anywidget.AnyWidget):
 
     @property
     def _clients(self) -> str:
-        count = (self._federation or {}).get("clients", FederationOptions().clients)
-        if not isinstance(count, int):  # as while it is wrong
+        form = self._federation or {}
+        default = None if form.get("split") == "groups" else DEFAULT_CLIENTS
+        count = form.get("clients", default)
+        if not isinstance(count, int):  # as many as groups; or while it is wrong
             return "clients"
         return "1 client" if count == 1 else f"{count:,} clients"
 

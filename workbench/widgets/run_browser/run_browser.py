@@ -49,6 +49,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         on_open: Callable[[Run], None] | None = None,
         on_compare: Callable[[list[Run]], None] | None = None,
         on_resume: Callable[[Run], None] | None = None,
+        resume_refusal: Callable[[Run], str] = lambda _: "",
         on_restore: Callable[[Run], None] | None = None,
         on_personalise: Callable[[Run], None] | None = None,
     ) -> None:
@@ -61,6 +62,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
             on_compare: called with the runs that are compared; None: a `ComparisonView` of them
                 is shown below the list.
             on_resume: called with a run that is resumed.
+            resume_refusal: returns why a run cannot be resumed now; empty: it can.
             on_restore: called with the open run, to restore its settings; None: no button for that.
             on_personalise: called with the run that is to be fine-tuned on a user's own examples;
                 None: no button for that.
@@ -89,6 +91,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.on_open = on_open
         self._runs.on_compare = on_compare or self._show_comparison
         self._runs.on_resume = on_resume
+        self._runs.resume_refusal = resume_refusal
         self._runs.on_restore = on_restore
         self._runs.on_personalise = on_personalise
         self.table.folder = self._runs.folder
@@ -264,7 +267,7 @@ class _View:
         *,
         cancellable: bool = False,
     ) -> None:
-        self._table.tell(outcome, message, undo, cancellable=cancellable)
+        self._table.show_outcome(outcome, message, undo, cancellable=cancellable)
 
     def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:
         self._table.deleted = [each._asdict() for each in deleted]

@@ -97,7 +97,7 @@ class RunTable(anywidget.AnyWidget):
         with self._lock:
             return [self._rows[run_id] for run_id in run_ids if run_id in self._rows]
 
-    def tell(
+    def show_outcome(
         self, outcome: str, message: str, undo: Sequence[str] = (), *, cancellable: bool = False
     ) -> None:
         """Show the result of an action."""

@@ -14,7 +14,7 @@ from workbench.controller.tasks.own_examples import OwnExamplesTask, chosen_base
 from workbench.controller.view import View
 from workbench.errors import RunError
 from workbench.models import Model
-from workbench.personalisation.example import Kind
+from workbench.personalisation.examples.example import Kind
 from workbench.runs import Run
 from workbench.widgets.pads.pad import Pad
 from workbench.widgets.pads.sketch_pad import SketchPad
@@ -76,10 +76,18 @@ class OwnExamples(ipywidgets.Box):  # type: ignore[misc]
             if base is not None and base.name not in self.pads:
                 pad = self.pads[base.name] = PADS[base.kind](model=base.name)
                 pad.settings = lambda: self._settings(base.name)
+                pad.observe(lambda _: self._on_result(base.name), "message")
                 self.children = [self.section, *self.pads.values()]
             for name, pad in self.pads.items():
                 shown = base is not None and name == base.name
                 pad.layout.display = None if shown else "none"
+
+    def _on_result(self, model: str) -> None:
+        """Show the code that tries the trained model."""
+        result, known = self.pads[model].result, self.controller.setup.personalised
+        if result is not None and known.get(model) != result.run.id:
+            known[model] = result.run.id
+            self.controller.tasks.notify_observers()
 
     def _obstacle(self) -> str:
         return TRAINING if any(pad.training for pad in self.pads.values()) else ""

@@ -71,10 +71,10 @@ class Trainer(StandaloneStep):
         self.own_examples = OwnExamples(self.controller)
         tasks = area("wb-tasks", self.sections)
         side = area("wb-side", [self.engines, self.form, self.ortmodule, tasks])
-        results = [self.evaluation, self.worst, self.layers, self.statistics]
+        results = [self.federation, self.evaluation, self.worst, self.layers, self.statistics]
         own = area("wb-tasks", [self.own_examples])
         # The results appear below the pad, which keeps its place.
-        main = area("wb-main", [self.charts, self.federation, own, *results])
+        main = area("wb-main", [self.charts, own, *results])
         panel = area("wb-columns wb-results-first", [side, main])
         super().__init__(children=[*alone, area("wb-step-panel wb-step-train", [panel])])
         self.controller.views.add(TrainView(self))
@@ -113,6 +113,9 @@ class TrainView(View):
     def __init__(self, step: Trainer) -> None:
         self._step = step
         self._job: Job | None = None
+        """The shown job; not a comparison, which the step Compare shows."""
+        self._compares = False
+        """Whether the job in progress is a comparison."""
         self._ended: Job | None = None
         """The shown job, once it has ended."""
         self._hint = EMPTY_HINT
@@ -125,7 +128,7 @@ class TrainView(View):
         self._step.charts.flush()
         if time.monotonic() >= self._refresh_after:
             self._refresh()
-        if state.active and state.message and self._step.charts.empty:
+        if state.active and not state.compares and state.message and self._step.charts.empty:
             # While a run starts, the charts show the current activity.
             self._step.charts.hint = f"{state.message} {state.detail}".strip()
 
@@ -145,8 +148,16 @@ class TrainView(View):
         self._step.engines.show(rows)
 
     def job_started(self, job: Job) -> None:
+        self._compares = isinstance(job, ComparisonJob)
+        if self._compares:  # the results of the last training stay
+            if self._step.charts.empty:
+                self._step.charts.hint = self._hint
+            return
         self._job, self._ended = job, None
         self._clear(job.engines)
+        self._step.charts.evaluates = any(
+            run.spec["config"].get("evaluate", True) for run in job.runs.values()
+        )
         for run in job.runs.values():
             if run.federation is not None:
                 self._step.charts.step_name = "round"
@@ -166,9 +177,12 @@ class TrainView(View):
         self._refresh_after = 0.0
 
     def show_total_steps(self, steps: int) -> None:
-        self._step.charts.total_steps = steps
+        if not self._compares:
+            self._step.charts.total_steps = steps
 
     def add_points(self, engine: str, points: NewPoints) -> None:
+        if self._compares:
+            return
         self._step.charts.add(engine, points)
         if self._job is not None and engine in self._job.runs:
             self._step.charts.name(engine, self._job.runs[engine])
@@ -195,10 +209,15 @@ class TrainView(View):
         self._refresh_after = time.monotonic() + REFRESH_S
 
     def job_ended(self, job: Job) -> None:
+        if self._compares:
+            self._compares = False
+            return
         self._ended = job
         self._refresh()
+        self._step.charts.evaluates = False
         self._step.charts.hint = NOTHING_HINT
-        self._step.statistics.show(job.runs, notes=not isinstance(job, ComparisonJob))
+        self._step.statistics.show(job.runs, notes=True)
 
     def job_failed(self) -> None:
+        self._compares = False
         self._step.charts.hint = self._hint

@@ -32,6 +32,8 @@ interface Traits {
   machine_detail: string;
   /** The result of the last comparison, in a few words; empty without one. */
   verdict: string;
+  /** The same in a sentence. */
+  verdict_detail: string;
   steps: Step[];
   /** Name of the step that is shown. */
   selected: string;
@@ -142,7 +144,14 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
       // Where the kernel changes the step, as when training begins, a page that nobody uses stays.
       const used = here || at.contains(document.activeElement);
       const scrolled = isScrolled(at);
+      const left = changes && panel(at.dataset["step"] ?? "")?.contains(document.activeElement);
       at.dataset["step"] = selected;
+      // What had the focus is hidden now, as after Compare in the step Runs.
+      if (left) {
+        const tab = tabs.get(selected);
+        tab?.focus({ preventScroll: true });
+        if (document.activeElement !== tab) menu.focus({ preventScroll: true }); // the tabs of a narrow page are hidden
+      }
       if (changes && used && (scrolled || isScrolled(at) || window.innerHeight <= LOW_WINDOW)) {
         at.scrollIntoView({ block: "start" });
       }
@@ -178,7 +187,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     badge.textContent = machine === "busy" ? "machine busy" : "machine quiet";
     badge.title = model.get("machine_detail");
     verdict.textContent = model.get("verdict");
-    verdict.title = model.get("verdict");
+    verdict.title = model.get("verdict_detail");
     verdict.hidden = !model.get("verdict");
     code.setAttribute("aria-pressed", String(model.get("code_shown")));
     present.setAttribute("aria-pressed", String(model.get("presenting")));

@@ -33,18 +33,18 @@ export function onKernelGone(model: AnyModel, callback: () => void, signal: Abor
   const manager = model.widget_manager as { context?: { sessionContext?: Session } } | undefined;
   const session = manager?.context?.sessionContext;
   let reported = false;
-  const tell = () => {
+  const report = () => {
     if (reported || signal.aborted) return;
     reported = true;
     callback();
   };
-  model.on(LOST, tell);
+  model.on(LOST, report);
   if (!session) return;
   const changed = (_: unknown, { oldValue }: { oldValue: unknown }) => {
-    if (oldValue) tell();
+    if (oldValue) report();
   };
   const status = (_: unknown, now: string) => {
-    if (now === "dead") tell();
+    if (now === "dead") report();
   };
   session.kernelChanged.connect(changed);
   session.statusChanged.connect(status);
@@ -53,7 +53,7 @@ export function onKernelGone(model: AnyModel, callback: () => void, signal: Abor
     session.statusChanged.disconnect(status);
   });
   // A view that is opened later, of a page whose kernel is gone already; once all of it is there.
-  if (!session.session?.kernel) setTimeout(tell, WHOLE_MS);
+  if (!session.session?.kernel) setTimeout(report, WHOLE_MS);
 }
 
 /** Whether the page around `el` has lost its kernel. */

@@ -2,6 +2,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
+import { keepFocus } from "../focus";
 import "./offer_list.css";
 
 interface Offer {
@@ -40,7 +41,10 @@ function render({ model, el }: RenderProps<Traits>): void {
       }),
     );
   };
-  model.on("change:offers", update);
+  // An offer that was answered is gone: the focus goes to the next one, after the last to the step that is shown.
+  const next = () =>
+    el.querySelector("button") ?? el.closest(".wb-page")?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]');
+  model.on("change:offers", () => keepFocus(el, update, next));
   update();
 }
 

@@ -1,6 +1,6 @@
 // Keys that are pressed in a page are not shortcuts of the notebook around it.
 
-import { OWN_KEYS } from "../charts/own_keys";
+import { OWN_KEYS } from "../own_keys";
 
 const GUARDED = Symbol.for("workbench.keys");
 

@@ -36,12 +36,40 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   const fill = element("div", { class: "wb-progress-fill" });
   bar.append(fill);
   const aside = element("span", { class: "wb-status-aside" }, detail, left);
-  el.append(element("div", { class: "wb-status-line" }, message, aside), bar);
+  const more = element("button", {
+    type: "button",
+    class: "wb-toggle wb-status-more",
+    title: "Show the whole message, or two lines of it",
+    hidden: "",
+  });
+  const text = element("div", { class: "wb-status-text" }, message, more);
+  el.append(element("div", { class: "wb-status-line" }, text, aside), bar);
+
+  /** Shows two lines of the message, and a button for the rest; or all of it. */
+  const fold = (whole: boolean) => {
+    el.classList.remove("wb-cut");
+    el.classList.toggle("wb-whole", whole);
+    const cut = !whole && message.scrollHeight > message.clientHeight + 1;
+    el.classList.toggle("wb-cut", cut);
+    more.hidden = !cut && !whole;
+    more.textContent = whole ? "Less" : "More";
+    more.setAttribute("aria-expanded", String(whole));
+  };
+  const say = (sentences: string) => {
+    if (message.textContent === sentences) return;
+    // A region is read aloud when its text changes, so it is only touched when it does.
+    setText(message, sentences);
+    message.scrollTop = 0;
+    fold(false);
+  };
+  more.addEventListener("click", () => fold(!el.classList.contains("wb-whole")));
+  const resized = new ResizeObserver(() => el.classList.contains("wb-whole") || fold(false));
+  resized.observe(el);
+  signal.addEventListener("abort", () => resized.disconnect());
 
   const update = () => {
     setAttribute(el, "data-level", model.get("level"));
-    // A region is read aloud when its text changes, so it is only touched when it does.
-    setText(message, unbroken(model.get("message")));
+    say(unbroken(model.get("message")));
     setText(detail, unbroken(model.get("detail")));
     setText(left, unbroken(model.get("left")));
     const progress = model.get("progress");
@@ -57,7 +85,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     gone = true;
     markKernelGone(el);
     el.dataset["level"] = "error";
-    message.textContent = GONE;
+    say(GONE);
     detail.textContent = left.textContent = "";
     bar.classList.add("wb-nothing");
   };

@@ -59,11 +59,17 @@ export function patternsFor(names: string[], chosen: Set<string>): string[] {
 }
 
 function toExpression(pattern: string): RegExp {
-  const source = pattern.replace(/\[!?[^\]]*\]|[\s\S]/g, (part) => {
+  const source = pattern.replace(/\[(!?)(\]?[^\]]*)\]|[\s\S]/g, (part, not?: string, inside?: string) => {
     if (part === "*") return "[\\s\\S]*";
     if (part === "?") return "[\\s\\S]";
-    if (part.length > 1) return part.replace(/^\[!/, "[^").replace(/\\/g, "\\\\");
+    if (inside) return `[${not ? "^" : ""}${characters(inside)}]`;
     return part.replace(/[.+^${}()|[\]\\]/g, "\\$&");
   });
   return new RegExp(`^${source}$`);
+}
+
+/** The characters between brackets; a range that ends before it begins has none, and would be no expression. */
+function characters(inside: string): string {
+  const ranges = inside.replace(/([\s\S])-([\s\S])/g, (range, low: string, high: string) => (low > high ? "" : range));
+  return ranges.replace(/[\\\]^[]/g, "\\$&");
 }

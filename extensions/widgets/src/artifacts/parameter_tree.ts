@@ -2,6 +2,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element, freshId } from "../element";
+import { keepFocus } from "../focus";
 import { formatWhole } from "../number_format";
 import "./parameter_tree.css";
 import { matches, patternsFor, type Scope, scopesOf } from "./parameter_scopes";
@@ -71,7 +72,6 @@ function render({ model, el }: RenderProps<Traits>): void {
   };
 
   const draw = () => {
-    const focused = (document.activeElement as HTMLElement | null)?.dataset["key"];
     const parameters = model.get("parameters");
     const chosen = trained();
     const names = parameters.map(({ name }) => name).join();
@@ -91,14 +91,9 @@ function render({ model, el }: RenderProps<Traits>): void {
     problem.textContent = model.get("problem");
     problem.hidden = !model.get("problem");
     const searching = search.value.trim() !== "";
-    tree.replaceChildren(
-      ...scopesOf(found()).map((scope) => itemOf(scope, 1, chosen, searching)),
+    keepFocus(tree, () =>
+      tree.replaceChildren(...scopesOf(found()).map((scope) => itemOf(scope, 1, chosen, searching))),
     );
-    if (focused !== undefined) {
-      for (const one of tree.querySelectorAll<HTMLElement>("input")) {
-        if (one.dataset["key"] === focused) one.focus();
-      }
-    }
   };
 
   const itemOf = (scope: Scope, level: number, chosen: Set<string>, searching: boolean): HTMLElement => {
@@ -120,7 +115,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     const item = element("li", { role: "treeitem", "aria-level": String(level), "aria-selected": String(box.checked) }, line);
     const unfolded = searching || open.has(scope.key);
     if (!scope.leaf) {
-      const fold = element("button", { type: "button", class: "wb-fold" });
+      const fold = element("button", { type: "button", class: "wb-fold", "data-key": scope.key });
       fold.setAttribute("aria-label", `${unfolded ? "Fold" : "Unfold"} ${scope.label}`);
       item.setAttribute("aria-expanded", String(unfolded));
       fold.addEventListener("click", () => {

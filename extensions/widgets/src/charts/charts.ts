@@ -6,22 +6,23 @@
 import type { AnyModel, RenderProps } from "@anywidget/types";
 import "uplot/dist/uPlot.min.css";
 import "./charts.css";
-import type { AxisName } from "./axis";
+import type { AxisName } from "./series/axis";
 import { DetailLoader } from "./detail";
 import { download } from "../download";
 import { isKernelGone } from "../app/kernel";
 import { element, setAttribute, setText } from "../element";
 import { followGestures } from "./gestures";
-import { METRICS } from "./line";
-import { Panel } from "./panel";
-import type { PanelListener } from "./panel_listener";
-import { type DetailMessage, type PointsMessage, SeriesStore } from "./series_store";
+import { METRICS } from "./series/line";
+import { Panel } from "./panel/panel";
+import type { PanelListener } from "./panel/panel_listener";
+import { type DetailMessage, type PointsMessage, SeriesStore } from "./series/series_store";
+import { runNames } from "./run_names";
 import { followOverflow } from "../scroll_region";
 import { guardKeys } from "../app/page_keys";
 import { onThemeChange } from "../theme";
 import { Toolbar } from "./toolbar";
 import { fillValuesTable } from "./values_table";
-import { ViewState } from "./view_state";
+import { ViewState } from "./panel/view_state";
 
 interface CurveTrait {
   /** Names the curve in messages. */
@@ -39,6 +40,8 @@ interface Traits {
   curves: CurveTrait[];
   /** Steps that the run shown will take; 0 while that is not known. */
   total_steps: number;
+  /** Whether evaluations will follow: their chart has its place before the first. */
+  evaluates: boolean;
   /** Text while there is nothing to show. */
   hint: string;
   axis: "step" | "time" | "samples";
@@ -78,7 +81,7 @@ export default () => {
     model.on("msg:custom", (message: Message, buffers: DataView[]) => {
       if (message.kind === "points" && !store.apply(message, buffers)) model.send({ kind: "sync" });
       if (message.kind === "detail") store.applyDetail(message, buffers);
-      for (const tell of views) tell(message, buffers);
+      for (const listener of views) listener(message, buffers);
     });
     model.send({ kind: "sync" });
   }
@@ -89,6 +92,7 @@ export default () => {
     const state = new ViewState(store, {
       curves: () => model.get("curves"),
       totalSteps: () => model.get("total_steps"),
+      evaluates: () => model.get("evaluates"),
       hint: () => model.get("hint"),
       axis: () => model.get("axis"),
       stepName: () => model.get("step_name"),
@@ -201,7 +205,7 @@ export default () => {
       toolbar.nameSteps(model.get("step_name"));
       toolbar.update(model.get("axis") as AxisName, model.get("smoothing"), state.window !== null, store.lastStep);
       const details = model.get("curves").map((curve) => curve.detail).filter(Boolean);
-      setText(names, details.join("; "));
+      setText(names, runNames(details));
       const hidden = !model.get("show_values") || store.empty;
       if (scroller.hidden !== hidden) scroller.hidden = hidden;
       if (!hidden) fillValuesTable(values, state);
@@ -232,7 +236,7 @@ export default () => {
     };
     if (model.get("window").length > 0) takeWindow();
     model.on("change:window", takeWindow);
-    for (const name of ["curves", "total_steps", "hint", "axis", "step_name", "smoothing", "scales", "hidden", "show_values"]) {
+    for (const name of ["curves", "total_steps", "evaluates", "hint", "axis", "step_name", "smoothing", "scales", "hidden", "show_values"]) {
       model.on(`change:${name}`, draw);
     }
     onThemeChange(() => {

@@ -1,8 +1,8 @@
 // Asks the kernel for finer blocks of the part that is looked at, one request at a time.
 
-import { stepAt } from "./axis";
-import type { Curve } from "./series_store";
-import type { ViewState } from "./view_state";
+import { stepAt } from "./series/axis";
+import type { Curve } from "./series/series_store";
+import type { ViewState } from "./panel/view_state";
 
 /** Milliseconds between two requests, so that zooming by the wheel asks a few times a second. */
 const PAUSE = 120;

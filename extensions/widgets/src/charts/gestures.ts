@@ -1,8 +1,8 @@
 // Mouse gestures on a chart other than pointing and selecting: wheel, pan, double click.
 
-import type { Panel } from "./panel";
-import type { PanelListener } from "./panel_listener";
-import type { ViewState } from "./view_state";
+import type { Panel } from "./panel/panel";
+import type { PanelListener } from "./panel/panel_listener";
+import type { ViewState } from "./panel/view_state";
 
 /** Change of the length of the window for one notch of a wheel. */
 const NOTCH = 1.25;

@@ -1,9 +1,10 @@
 // The controls above the charts: axis, smoothing, all of the run, table, files.
 
-import { AXES, type AxisName, type StepName } from "./axis";
+import { AXES, type AxisName, type StepName } from "./series/axis";
 import { element, freshId, setAttribute, setText } from "../element";
-import { OWN_KEYS } from "./own_keys";
-import { offeredSmoothing } from "./smoothing";
+import { onPress, setUsable } from "../focus";
+import { OWN_KEYS } from "../own_keys";
+import { offeredSmoothing } from "./series/smoothing";
 
 export const FORMATS = ["png", "svg", "csv"] as const;
 
@@ -34,7 +35,7 @@ export class Toolbar {
       listener.onSmoothing(this.offered[Number(this.slider.value)] ?? 0);
     });
     this.all.title = "Show all of the axis (double click, or 0)";
-    this.all.addEventListener("click", listener.onReset);
+    onPress(this.all, listener.onReset);
     const table = element(
       "button",
       { type: "button", class: "wb-toggle", "aria-label": "Show as table" },
@@ -77,7 +78,7 @@ export class Toolbar {
     const text = smoothing > 0 ? `over ${smoothing.toLocaleString("en")} ${this.stepName}s` : "off";
     setText(this.amount, text);
     setAttribute(this.slider, "aria-valuetext", text);
-    if (this.all.disabled === zoomed) this.all.disabled = !zoomed;
+    setUsable(this.all, zoomed);
   }
 
   /** Outcome of saving a file; empty if there is none. */
@@ -87,24 +88,28 @@ export class Toolbar {
 
   private saveMenu(listener: ToolbarListener): HTMLElement {
     const menu = element("details", { class: "wb-save" });
+    const summary = element("summary", { class: "wb-toggle" }, "Save");
+    const fold = () => {
+      menu.open = false;
+      summary.focus();
+    };
     const buttons = FORMATS.map((format) => {
       const button = element("button", { type: "button" }, format.toUpperCase());
       button.addEventListener("click", () => {
-        menu.open = false;
+        fold();
         this.say(`Making the ${format.toUpperCase()} …`);
         listener.onSave(format);
       });
       return button;
     });
-    menu.append(element("summary", { class: "wb-toggle" }, "Save"), element("div", {}, ...buttons));
+    menu.append(summary, element("div", {}, ...buttons));
     menu.addEventListener("focusout", (event) => {
       if (!menu.contains(event.relatedTarget as Node | null)) menu.open = false;
     });
     menu.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || !menu.open) return;
       event.stopPropagation();
-      menu.open = false;
-      menu.querySelector("summary")?.focus();
+      fold();
     });
     return menu;
   }

@@ -1,25 +1,25 @@
 // Last, best and pointed-at values of every curve, with the step that each belongs to.
 
-import { formatSeconds, type StepName } from "./axis";
+import { formatSeconds, type StepName } from "./series/axis";
 import { element } from "../element";
-import { readingAt } from "./line";
+import { readingAt } from "./series/line";
 import { formatLoss, formatMegabytes, formatSignificant } from "../number_format";
 import { lineSample } from "../theme";
-import type { ValueAtStep } from "./series_store";
-import type { ViewState } from "./view_state";
+import type { ValueAtStep } from "./series/series_store";
+import type { ViewState } from "./panel/view_state";
 
-const COLUMNS = ["Run", "Last loss", "Best loss", "Best test loss"];
+const COLUMNS = ["Run", "Last loss", "Best loss"];
+const TESTED = "Best test loss";
 const POINTED = ["Loss", "Samples/s", "MB", "Time"];
 
 export function fillValuesTable(table: HTMLTableElement, state: ViewState): void {
   const { store, shown, cursor } = state;
   const stepName = state.context.stepName();
+  const tested = shown.some(({ key }) => store.curve(key)?.facts.best_evaluation);
   const at = cursor === null ? "at the end" : "at the cursor";
-  // Beside the throughput of the whole run, in another table, that of the end would contradict it.
-  const where = (title: string) => (title === "Samples/s" ? "at the cursor" : at);
   const head = [
-    ...COLUMNS.map((title) => element("th", { scope: "col" }, title)),
-    ...POINTED.map((title) => element("th", { scope: "col" }, title, element("small", {}, where(title)))),
+    ...[...COLUMNS, ...(tested ? [TESTED] : [])].map((title) => element("th", { scope: "col" }, title)),
+    ...POINTED.map((title) => element("th", { scope: "col" }, title, element("small", {}, at))),
   ];
   const rows = shown.flatMap((look) => {
     const curve = store.curve(look.key);
@@ -27,16 +27,15 @@ export function fillValuesTable(table: HTMLTableElement, state: ViewState): void
     const options = { axis: state.context.axis(), smoothing: 0, window: state.range };
     const reading = (metric: "loss" | "throughput" | "memory") => readingAt(curve, metric, options, cursor);
     const loss = reading("loss");
-    const throughput = cursor === null ? null : reading("throughput");
     const { overview, facts } = curve;
     const last = overview.length > 0 ? { value: overview.loss.at(-1) as number, step: overview.lastStep } : null;
     const name = element("th", { scope: "row", title: look.detail }, lineSample(look), look.label);
     const cells = [
       lossCell(last, stepName),
       lossCell(facts.best, stepName),
-      lossCell(facts.best_evaluation, stepName),
+      ...(tested ? [lossCell(facts.best_evaluation, stepName)] : []),
       lossCell(loss && loss.value !== null ? { value: loss.value, step: loss.step } : null, stepName),
-      element("td", {}, number(throughput?.value, formatSignificant)),
+      element("td", {}, number(reading("throughput")?.value, formatSignificant)),
       element("td", {}, number(reading("memory")?.value, formatMegabytes)),
       element("td", {}, loss ? formatSeconds(loss.seconds) : "–"),
     ];

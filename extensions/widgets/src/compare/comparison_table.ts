@@ -11,7 +11,6 @@ import {
   formatSignificant,
   formatWhole,
 } from "../number_format";
-import { verdictElement } from "./verdict";
 import { type EngineStyles, lineSample } from "../theme";
 
 type Cell = number | string | null;
@@ -35,14 +34,13 @@ interface Column {
 interface Traits {
   columns: Column[];
   rows: Row[];
-  /** The engine that ratios and loss differences are measured against. */
+  /** Heading of the names of the rows: "Engine" or "Run". */
+  heading: string;
+  /** The engine or run that ratios and loss differences are measured against. */
   reference: string;
   /** Source of the numbers. */
   caption: string;
-  /** Interpretation of the ratios; empty if it is shown elsewhere. */
-  verdict: string;
-  badge: string;
-  level: string;
+  /** Text while there are no rows; empty: nothing is shown then. */
   hint: string;
   /** The style of each engine's line. */
   engine_styles: EngineStyles;
@@ -97,6 +95,7 @@ function engineHead(row: Row, styles: EngineStyles, scope: string): HTMLTableCel
 function tableOf(
   columns: Column[],
   rows: Row[],
+  heading: string,
   reference: string,
   styles: EngineStyles,
   turned: boolean,
@@ -113,7 +112,7 @@ function tableOf(
         engineHead(row, styles, "row"),
         ...columns.map((column) => cellOf(row, column, reference)),
       ]);
-  const corner = turned ? element("td") : element("th", { scope: "col" }, "Engine");
+  const corner = turned ? element("td") : element("th", { scope: "col" }, heading);
   return element(
     "table",
     { class: turned ? "wb-table wb-narrow" : "wb-table" },
@@ -126,8 +125,8 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-comparison");
   const update = () => {
     const rows = model.get("rows");
-    // If the verdict is shown elsewhere, that place has the title.
-    const heading = element("h2", {}, model.get("verdict") || rows.length === 0 ? "Comparison" : "Figures");
+    const heading = element("h2", {}, "Figures");
+    el.hidden = rows.length === 0 && !model.get("hint");
     if (rows.length === 0) {
       el.replaceChildren(heading, element("p", { class: "wb-hint" }, model.get("hint")));
       return;
@@ -136,15 +135,14 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
       tableOf(
         model.get("columns"),
         rows,
+        model.get("heading"),
         model.get("reference"),
         model.get("engine_styles"),
         turned,
       );
     const wide = table(false);
-    const verdict = model.get("verdict");
     el.replaceChildren(
       heading,
-      ...(verdict ? [verdictElement(verdict, model.get("badge"), model.get("level"))] : []),
       wide,
       element("p", { class: "wb-note" }, model.get("caption")),
       ...rows

@@ -50,6 +50,8 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
 
   let active = -1;
   let filtered = "";
+  /** Whether a user wants the list: new options open it, also where none has matched so far. */
+  let wanted = false;
   const shown = (): HTMLLIElement[] => [...list.querySelectorAll<HTMLLIElement>("[role=option]")];
   const valueOf = (item: HTMLLIElement) => item.dataset["value"] ?? "";
 
@@ -68,6 +70,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   };
 
   const close = () => {
+    wanted = false;
     list.hidden = true;
     input.setAttribute("aria-expanded", "false");
     input.removeAttribute("aria-activedescendant");
@@ -91,6 +94,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   /** Lists what matches, with `marked` as what Enter means; while typing, Enter means the text. */
   const open = (filter: string, marked: string | null) => {
     filtered = filter;
+    wanted = true;
     const options = matching(filter);
     const items: HTMLLIElement[] = [];
     options.forEach(({ value, detail, group }, index) => {
@@ -190,7 +194,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   // Other changes, such as of the options, leave what is being typed as it is.
   model.on("change:value", showValue);
   model.on("change:options", () => {
-    if (document.activeElement !== input || list.hidden) return;
+    if (document.activeElement !== input || !wanted) return;
     const item = shown()[active];
     open(filtered, item ? valueOf(item) : null);
   });

@@ -1,13 +1,13 @@
 // What the pads of drawings and of sounds show alike: examples, training, results, trial, export.
 
 import { element } from "../element";
-import { exportSection } from "./export_section";
-import { fileExchange } from "./file_exchange";
-import { Gallery } from "./gallery";
-import { type GalleryModel, padRoot } from "./pad_model";
-import { Recognition } from "./recognition";
-import { Results } from "./results";
-import { trainSection } from "./train_section";
+import { exportSection } from "./training/export_section";
+import { fileExchange } from "./examples/file_exchange";
+import { Gallery } from "./examples/gallery";
+import { type GalleryModel, padRoot } from "./parts/pad_model";
+import { Recognition } from "./training/recognition";
+import { Results } from "./training/results";
+import { trainSection } from "./training/train_section";
 
 interface Parts {
   /** What an example is called: "drawing". */

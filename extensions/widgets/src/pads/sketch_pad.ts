@@ -2,13 +2,14 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
-import { Camera, PICTURE_SIZE } from "./camera";
-import { ClassChoice } from "./class_choice";
-import { DrawingArea } from "./drawing_area";
+import { onPress, setUsable } from "../focus";
+import { Camera, PICTURE_SIZE } from "./recording/camera";
+import { ClassChoice } from "./examples/class_choice";
+import { DrawingArea } from "./recording/drawing_area";
 import { showGalleryPad, spokenText } from "./gallery_pad";
-import { ask, type GalleryModel, type GalleryTraits } from "./pad_model";
+import { ask, type GalleryModel, type GalleryTraits } from "./parts/pad_model";
 import "./pads.css";
-import { packed } from "./strokes";
+import { packed } from "./recording/strokes";
 
 interface Traits extends GalleryTraits {}
 
@@ -42,16 +43,16 @@ function makeSection(model: GalleryModel, say: (sentence: string) => void, signa
   };
   const update = () => {
     const empty = area.drawing.length === 0;
-    add.disabled = empty || !classes.value;
-    undo.disabled = empty;
-    clear.disabled = empty;
+    setUsable(add, !empty && classes.value !== "");
+    setUsable(undo, !empty);
+    setUsable(clear, !empty);
     add.textContent = `Add to ${classes.value}`;
   };
   const area: DrawingArea = new DrawingArea("Drawing", "Draw here", { onChange: update, onEnter: addDrawing, say });
   const classes = new ClassChoice(model);
-  add.addEventListener("click", addDrawing);
-  undo.addEventListener("click", () => area.undo());
-  clear.addEventListener("click", () => area.clear());
+  onPress(add, addDrawing);
+  onPress(undo, () => area.undo());
+  onPress(clear, () => area.clear());
   // Number keys choose the class while drawing.
   area.root.addEventListener("keydown", (event) => {
     const index = "123456789".indexOf(event.key);
@@ -88,14 +89,14 @@ function tryControls(model: GalleryModel, say: (sentence: string) => void, signa
   };
   const area: DrawingArea = new DrawingArea("Drawing to recognise", "Draw here", {
     onChange: () => {
-      clear.disabled = area.drawing.length === 0;
+      setUsable(clear, area.drawing.length > 0);
       timer ||= window.setTimeout(recognise, TRY_MS);
     },
     onEnter: recognise,
     say,
   });
-  const clear = element("button", { type: "button", disabled: "" }, "Clear");
-  clear.addEventListener("click", () => area.clear());
+  const clear = element("button", { type: "button", "aria-disabled": "true" }, "Clear");
+  onPress(clear, () => area.clear());
   const camera = new Camera(
     "Recognise picture",
     (pixels) => ask(model, { kind: "recognise_picture", width: PICTURE_SIZE, height: PICTURE_SIZE }, pixels),

@@ -2,13 +2,13 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
-import { ClassChoice } from "./class_choice";
-import { MOST_BYTES } from "./file_exchange";
+import { ClassChoice } from "./examples/class_choice";
+import { MOST_BYTES } from "./examples/file_exchange";
 import { showGalleryPad, spokenText } from "./gallery_pad";
-import { Microphone } from "./microphone";
-import { ask, bytesOf, type GalleryTraits, onMessage } from "./pad_model";
+import { Microphone } from "./recording/microphone";
+import { ask, bytesOf, type GalleryTraits, onMessage } from "./parts/pad_model";
 import "./pads.css";
-import { decoded, play } from "./waveform";
+import { decoded, play } from "./recording/waveform";
 
 interface Traits extends GalleryTraits {}
 

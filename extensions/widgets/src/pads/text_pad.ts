@@ -2,12 +2,12 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element, freshId } from "../element";
-import { exportSection } from "./export_section";
-import { fileExchange } from "./file_exchange";
-import { ask, type PadTraits, padRoot } from "./pad_model";
+import { exportSection } from "./training/export_section";
+import { fileExchange } from "./examples/file_exchange";
+import { ask, type PadTraits, padRoot } from "./parts/pad_model";
 import "./pads.css";
-import { problemArea } from "./problem_area";
-import { trainSection } from "./train_section";
+import { problemArea } from "./parts/problem_area";
+import { trainSection } from "./training/train_section";
 
 interface Continuation {
   title: string;
@@ -47,18 +47,18 @@ function render({ model, el, signal }: RenderProps<Traits & Record<string, unkno
     field.addEventListener("input", () => {
       window.clearTimeout(timers.get(name));
       timers.set(name, window.setTimeout(() => send(name, field.value), PAUSE_MS));
-      tell();
+      showCount();
     });
     field.addEventListener("change", () => send(name, field.value));
     const update = () => {
       if (document.activeElement !== field) field.value = model.get(name);
-      tell();
+      showCount();
     };
     model.on(`change:${name}`, update);
     signal.addEventListener("abort", () => window.clearTimeout(timers.get(name)));
     update();
   };
-  const tell = () => {
+  const showCount = () => {
     const most = model.get("most_characters");
     count.textContent = `${text.value.length.toLocaleString("en")} of at most ${most.toLocaleString("en")} characters`;
   };

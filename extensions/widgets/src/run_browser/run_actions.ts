@@ -34,7 +34,7 @@ const PERSONALISE = "personalise";
 const RESUMABLE = new Set(["interrupted", "stopped", "failed", "paused"]);
 const one = (rows: RunRow[]) => (rows.length === 1 ? "" : "Select one run.");
 const readable = (rows: RunRow[]) =>
-  rows.some((row) => row.status === "unreadable") ? "This run cannot be read." : "";
+  rows.find((row) => row.status === "unreadable")?.reason ?? "";
 const all = (...refusals: Action["refusal"][]): Action["refusal"] => (rows, bases) =>
   refusals.map((refusal) => refusal(rows, bases)).find(Boolean) ?? "";
 
@@ -175,7 +175,7 @@ export class RunActions {
       : element("input", { ...attributes, type: "text" });
     input.value = field.value(rows);
     const [row] = rows;
-    const whose = rows.length > 1 ? ` that all ${rows.length} runs have` : row ? ` of ${shortName(row)}` : "";
+    const whose = rows.length > 1 ? ` that all ${rows.length} runs have` : row ? ` of ${cutName(row)}` : "";
     const options = (field.ways ?? []).map(([value, label]) => element("option", { value }, label));
     const way = element("select", { "aria-label": "What to write" }, ...options);
     const fitSuffix = () => {
@@ -237,7 +237,7 @@ function sharedTags(rows: RunRow[]): string[] {
   return (rows[0]?.tags ?? []).filter((tag) => rows.every((row) => row.tags.includes(tag)));
 }
 
-function shortName(row: RunRow): string {
+function cutName(row: RunRow): string {
   const name = displayName(row);
   return name.length > 40 ? `${name.slice(0, 40)}…` : name;
 }

@@ -3,7 +3,7 @@
 import { element } from "../element";
 import { formatLoss, formatSignificant, formatWhole } from "../number_format";
 import type { SortKey } from "./run_order";
-import { displayName, isActive, type RunRow } from "./run_row";
+import { displayName, isActive, type RunRow, shortName, startText } from "./run_row";
 import { sparkline, WIDTH } from "./sparkline";
 
 export interface Column {
@@ -58,15 +58,16 @@ export function formatMetric(row: RunRow): string {
 }
 
 function fillName(row: RunRow): Node[] {
-  const shown = displayName(row);
-  const title = shown === row.id ? shown : `${shown}\nId: ${row.id}`;
-  const name = element("span", { class: "wb-run-name", title }, shown);
+  const full = displayName(row);
+  const title = full === row.id ? full : `${full}\nId: ${row.id}`;
+  const named = row.name ? "wb-run-name wb-run-named" : "wb-run-name";
+  const name = element("span", { class: named, title }, shortName(row));
   const under = element("span", { class: "wb-run-under" });
   if (row.status === "unreadable") {
     under.append(element("span", { class: "wb-run-reason", title: row.reason }, row.reason));
     return [name, under];
   }
-  const facts = [row.name ? row.model : "", row.dataset].filter(Boolean).join(" · ");
+  const facts = [row.name ? row.model : startText(row), row.dataset].filter(Boolean).join(" · ");
   under.append(element("span", { class: "wb-run-facts", title: facts }, facts));
   for (const tag of row.tags) under.append(element("span", { class: "wb-tag", title: tag }, tag));
   if (row.notes) under.append(element("span", { class: "wb-run-notes", title: row.notes }, row.notes));

@@ -2,6 +2,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
+import { keepFocus } from "../focus";
 import { unbroken } from "../number_format";
 import "./run_detail.css";
 
@@ -85,7 +86,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     due = true;
     queueMicrotask(() => {
       due = false;
-      update();
+      keepFocus(el, update, () => el.closest(".wb-run-browser")?.querySelector<HTMLElement>(".wb-run-grid"));
     });
   });
   update();

@@ -108,7 +108,9 @@ export class RunGrid {
 
   /** Draws the rows in view; one that has not changed keeps its element. */
   draw(): void {
-    const height = Math.max(0, this.root.clientHeight - HEAD_HEIGHT);
+    // It has no height yet where it was hidden until now: then it gets room for these rows.
+    const room = Math.min(this.shown.length, MOST_ROWS_SHOWN) * ROW_HEIGHT;
+    const height = Math.max(0, this.root.clientHeight - HEAD_HEIGHT) || room;
     const { first, end } = rowsInView(this.root.scrollTop, height, ROW_HEIGHT, this.shown.length);
     const before = this.drawn;
     this.drawn = new Map();

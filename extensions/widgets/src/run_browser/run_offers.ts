@@ -1,6 +1,7 @@
 // Runs that wait for a user: in progress, or interrupted, as after the kernel was started again.
 
 import { element } from "../element";
+import { keepFocus } from "../focus";
 import { formatWhole } from "../number_format";
 import type { Act } from "./run_actions";
 import { displayName, isActive, type RunRow } from "./run_row";
@@ -18,10 +19,17 @@ export class RunOffers {
   readonly root = element("section", { class: "wb-run-offers", "aria-label": "Runs to follow or resume" });
   private shown = "";
 
-  constructor(private readonly act: Act) {}
+  /** @param otherwise what gets the focus when the last offer is gone. */
+  constructor(
+    private readonly act: Act,
+    private readonly otherwise: () => HTMLElement,
+  ) {}
 
   update(rows: Iterable<RunRow>): void {
-    const runs = offered(rows);
+    keepFocus(this.root, () => this.show(offered(rows)), () => this.root.querySelector("button") ?? this.otherwise());
+  }
+
+  private show(runs: RunRow[]): void {
     this.root.hidden = runs.length === 0;
     // Buttons that are replaced would lose the focus, and the steps change twice a second.
     const key = JSON.stringify(runs.map((row) => [row.id, row.status, displayName(row)]));
@@ -43,7 +51,7 @@ export class RunOffers {
   private offer(row: RunRow): HTMLElement {
     const active = isActive(row);
     const button = (name: string, label: string) => {
-      const made = element("button", { type: "button", class: "wb-button wb-small" }, label);
+      const made = element("button", { type: "button", class: "wb-button wb-small", "data-key": `${name} ${row.id}` }, label);
       made.addEventListener("click", () => this.act(name, [row.id]));
       return made;
     };

@@ -54,12 +54,23 @@ const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-dig
 
 /** The user's name for it; else model, engine and start, as `run_title` of run_title.py. */
 export function displayName(row: RunRow): string {
+  const start = row.name ? "" : startText(row);
+  return start ? `${shortName(row)} · ${start}` : shortName(row);
+}
+
+/** The same without the start, for where that stands beside it. */
+export function shortName(row: RunRow): string {
   if (row.name) return row.name;
   if (row.started === null || !row.model) return row.id;
+  return [row.model, row.trainedBy].filter(Boolean).join(" · ");
+}
+
+/** When it was started, as "23 Nov 14:05:12"; empty where that is not known. */
+export function startText(row: RunRow): string {
+  if (row.started === null || !row.model) return "";
   const started = new Date(1000 * row.started);
   const year = started.getFullYear() === new Date().getFullYear() ? "" : ` ${started.getFullYear()}`;
-  const when = `${day.format(started)}${year} ${clock.format(started)}`;
-  return [row.model, row.trainedBy, when].filter(Boolean).join(" · ");
+  return `${day.format(started)}${year} ${clock.format(started)}`;
 }
 
 /** The rows by id. */

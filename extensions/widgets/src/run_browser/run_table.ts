@@ -50,7 +50,7 @@ class RunTableView {
   private readonly actions: RunActions;
   private readonly offers: RunOffers;
   private readonly trash: RunTrash;
-  private readonly hint = element("div", { class: "wb-run-empty" });
+  private readonly hint = element("div", { class: "wb-run-empty", tabindex: "-1" });
   private readonly problem = element("p", { class: "wb-notice wb-run-problem", "data-outcome": "error", role: "alert", hidden: "" });
   private readonly message = element("div", { class: "wb-run-message" });
   private readonly messageText = element("span", { role: "status" });
@@ -84,7 +84,7 @@ class RunTableView {
       onClear: () => this.set({ query: "", filters: {} }),
     });
     this.actions = new RunActions(act, () => this.grid.root.focus(), model.get("bases"));
-    this.offers = new RunOffers(act);
+    this.offers = new RunOffers(act, () => this.grid.root);
     this.trash = new RunTrash(act);
     this.undo.addEventListener("click", () => {
       act("undelete", this.model.get("undo"));
@@ -197,6 +197,7 @@ class RunTableView {
     this.hint.hidden = shown > 0 || problem !== "";
     this.hint.replaceChildren(...this.hintText(none));
     this.showNewer();
+    this.handOnFocus();
   }
 
   private hintText(none: boolean): Node[] {
@@ -223,6 +224,15 @@ class RunTableView {
     this.message.classList.toggle("wb-notice", text !== "");
     this.undo.hidden = this.model.get("undo").length === 0;
     this.cancel.hidden = !this.model.get("cancellable");
+    this.handOnFocus();
+  }
+
+  /** From what is hidden now, as the list is when its last run was deleted, and Undo when that run is back. */
+  private handOnFocus(): void {
+    const focused = document.activeElement;
+    if (!this.el.contains(focused) || !focused?.closest("[hidden]")) return;
+    const next = [this.grid.root, this.undo, this.hint].find((each) => !each.closest("[hidden]"));
+    next?.focus({ preventScroll: true });
   }
 
   private sortBy(key: SortKey): void {

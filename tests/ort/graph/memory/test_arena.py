@@ -29,8 +29,9 @@ def test_regions_double_and_freed_neighbours_join() -> None:
     assert arena.resident_bytes == 7 * MIB
 
 
-def test_a_block_is_only_divided_when_half_of_it_would_be_left() -> None:
+def test_what_a_value_leaves_of_a_block_is_free() -> None:
     arena = Arena()
     arena.release(arena.allocate(FIRST_REGION_BYTES))
     assert arena.allocate(600 * 1024) == Allocation(0, 0)
-    assert arena.allocate(256) == Allocation(1, 0), "the rest of the first region is not free"
+    assert arena.allocate(FIRST_REGION_BYTES - 600 * 1024) == Allocation(0, 600 * 1024)
+    assert arena.allocate(256) == Allocation(1, 0), "the first region is full"

@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 
 from tests.answers import ROOT, Answers, probed
-from tests.ort.ortmodule.dropped_attention import SWITCHES
-from tests.ort.ortmodule.kernel_cases import CASES, GROUPS, WITHOUT_PRODUCTS, group_of
+from tests.ort.ortmodule.aten.dropped_attention import SWITCHES
+from tests.ort.ortmodule.aten.kernel_cases import CASES, GROUPS, WITHOUT_PRODUCTS, group_of
 from workbench.ort.ortmodule.aten.operators.choices import CHOICES
 
 
 @pytest.fixture(scope="module")
 def answers(extension_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Answers:
     return probed(
-        "tests.ort.ortmodule.kernel_probe",
+        "tests.ort.ortmodule.aten.kernel_probe",
         tmp_path_factory.mktemp("kernels"),
         XDG_CACHE_HOME=str(extension_cache),
     )

@@ -20,6 +20,7 @@ from workbench.ort.ortmodule.capture.cached_exports import CachedExports, Obtain
 from workbench.ort.ortmodule.capture.call_to_export import CallToExport
 from workbench.ort.ortmodule.capture.graph_record import GRAPH, RECORD
 from workbench.ort.ortmodule.capture.layout import Layout
+from workbench.ort.ortmodule.capture.nested_values.omitted_results import ALL
 from workbench.ort.ortmodule.capture.nested_values.structure import flatten
 
 
@@ -62,7 +63,7 @@ def call(module: nn.Module, *, rows: int = 4, autocast: torch.dtype | None = Non
     tensors: list[Tensor] = []
     arguments = flatten(((torch.zeros(rows, 4),), {}), tensors)
     axes = (((0, BATCH),),)
-    return CallToExport(module, Layout(module), arguments, tensors, axes, (), autocast)
+    return CallToExport(module, Layout(module), arguments, tensors, axes, ALL, autocast)
 
 
 def text(found: CallToExport) -> str:

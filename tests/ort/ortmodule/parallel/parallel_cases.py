@@ -6,6 +6,7 @@ A case is given what to make its module of and trains it on this rank's share of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -63,13 +64,17 @@ def ddp(**options: Any) -> Callable[[Wrap], nn.Module]:
     return lambda wrap: DistributedDataParallel(wrap(network()), **options)
 
 
+def deep(**choices: bool) -> Deep:
+    torch.manual_seed(0)
+    return Deep(**choices)
+
+
 def in_pieces(*, frozen: bool = False, **choices: Any) -> Callable[[Wrap], nn.Module]:
     """DDP with buckets that are smaller than the layers."""
     of_network = {key: choices.pop(key) for key in ("normalized", "tied") if key in choices}
 
     def build(wrap: Wrap) -> nn.Module:
-        torch.manual_seed(0)
-        module = Deep(**of_network)
+        module = deep(**of_network)
         module[3].requires_grad_(not frozen)
         return DistributedDataParallel(wrap(module), **PIECES, **choices)
 
@@ -226,3 +231,12 @@ CASES: dict[str, tuple[Callable[[Wrap], nn.Module], Callable[..., Iterator[None]
     "fully-shard-layers": (sharded_layers(reshard=False), every_step),
     "fully-shard-layers-reshard": (sharded_layers(reshard=True), every_step),
 }
+
+IN_ONE_PROCESS: dict[str, Callable[[], nn.Module]] = {
+    **dict.fromkeys(("ddp", "ddp-accumulated", "ddp-static-graph"), network),
+    **dict.fromkeys(("fully-shard", "fully-shard-reshard", "fsdp-1"), network),
+    **dict.fromkeys(("fully-shard-layers", "fully-shard-layers-reshard"), network),
+    **dict.fromkeys(("ddp-pieces", "ddp-pieces-accumulated", "ddp-pieces-twice"), deep),
+    "ddp-pieces-tied": partial(deep, tied=True),
+}
+"""The plain module of cases that equal a training of one process on the rows of all."""

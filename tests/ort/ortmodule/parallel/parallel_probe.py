@@ -25,7 +25,13 @@ from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.distributed.run import main as torchrun
 from torch.distributed.tensor import DTensor
 
-from tests.ort.ortmodule.parallel.parallel_cases import CASES, Rows, every_step, in_pieces
+from tests.ort.ortmodule.parallel.parallel_cases import (
+    CASES,
+    IN_ONE_PROCESS,
+    Rows,
+    every_step,
+    in_pieces,
+)
 from workbench import ORTModule
 from workbench.ort.ortmodule.session.session import GradientSession
 
@@ -90,11 +96,9 @@ def whole(tensor: Tensor) -> Tensor:
 
 def alone(name: str) -> Tensor:
     """The state after a plain training of one process on the rows of all."""
-    build, use = CASES[name]
-    module = build(lambda module: module).module
-    assert isinstance(module, nn.Module)
+    module = IN_ONE_PROCESS[name]()
     optimizer = torch.optim.SGD(module.parameters(), 0.1, momentum=0.9)
-    for _ in use(module, all_rows()):
+    for _ in every_step(module, all_rows()):
         optimizer.step()
         optimizer.zero_grad()
     return flat(dict(state(module)))
@@ -107,7 +111,7 @@ def flat(values: dict[str, Tensor]) -> Tensor:
 def compare(name: str) -> dict[str, Any]:
     """The largest difference from the plain module, and between the ranks.
 
-    In pieces, also from a whole graph, and from one process where the rows of ranks do not matter.
+    In pieces, also from a whole graph, and from one process where that is to be equal.
     """
     plain, ort = train(name, wrapped=False), train(name, wrapped=True)
     assert list(plain["state"]) == list(ort["state"])
@@ -119,7 +123,7 @@ def compare(name: str) -> dict[str, Any]:
         one_graph = train(name, wrapped=True, pieces=False)
         assert one_graph["graphs"] < ort["graphs"]
         others["one_graph_apart"] = flat(one_graph["state"])
-    if name in ("ddp-pieces", "ddp-pieces-tied"):
+    if name in IN_ONE_PROCESS:
         others["one_process_apart"] = alone(name)
     worst = torch.stack([(found - other).abs().max() for other in others.values()])
     # What is no number is larger than all.

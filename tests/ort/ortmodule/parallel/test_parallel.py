@@ -12,9 +12,12 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.nn.parallel import DataParallel
 
 from tests.answers import Answers, probed
+from tests.ort.ortmodule.calls.usage_process_group import process_group
 from tests.ort.ortmodule.parallel.parallel_cases import CASES
 from tests.ort.ortmodule.parallel.parallel_probe import EVENTS
 from tests.representative import representative
@@ -87,6 +90,25 @@ def test_a_wrapper_that_averages_gradients_is_refused_inside() -> None:
         ORTModule(around)
     with pytest.raises(UntrainableError, match="contains a DataParallel at '0'"):
         ORTModule(nn.Sequential(around, nn.ReLU()))
+
+
+def test_shards_in_bfloat16_are_refused() -> None:
+    """Eighty messages, one a node, hid what to do."""
+    module = ORTModule(nn.Linear(4, 4))
+    with process_group():
+        fully_shard(module, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16))
+        with pytest.raises(UntrainableError, match=r"'weight' and all.*torch\.autocast"):
+            module(torch.randn(3, 4))
+
+
+def test_shards_of_a_wrapper_that_hides_the_ort_module_are_refused() -> None:
+    """It cannot see that its parameters are released after the forward pass."""
+    module = ORTModule(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2)))
+    whole = checkpoint_wrapper(module)
+    with process_group():
+        fully_shard(whole, reshard_after_forward=True)
+        with pytest.raises(EngineError, match=r"shard the ORTModule itself.*checkpoint_wrapper"):
+            whole(torch.randn(3, 4)).sum().backward()
 
 
 def test_a_parameter_that_loses_its_memory_before_backward_is_an_error() -> None:

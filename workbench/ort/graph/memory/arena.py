@@ -9,8 +9,8 @@ ALIGNMENT_BYTES = 256
 """Sizes are rounded up to a multiple of this."""
 FIRST_REGION_BYTES = 2**20
 """Size of the first region; each further one is twice as large, or larger if a value needs it."""
-LARGEST_REMAINDER_BYTES = 128 * 2**20
-"""A free block is divided when at least half of it, or this much, would be left."""
+SMALLEST_REMAINDER_BYTES = 256
+"""A free block is divided when this much would be left."""
 
 
 class Allocation(NamedTuple):
@@ -30,9 +30,10 @@ class _Block:
 class Arena:
     """Best fit with coalescing, in regions that double; memory is kept until the session ends.
 
-    These are the rules and defaults of `BFCArena` in ONNX Runtime 1.19 (extend strategy
-    kNextPowerOfTwo). The system makes memory resident when it is first written, so the resident
-    set grows by the parts of the regions that a value has covered, not by whole regions.
+    These are the rules of `BFCArena` in ONNX Runtime 1.19 (extend strategy kNextPowerOfTwo), with
+    the settings of `use_shared_arena`. The system makes memory resident when it is first written,
+    so the resident set grows by the parts of the regions that a value has covered, not by whole
+    regions.
     """
 
     def __init__(self) -> None:
@@ -52,7 +53,7 @@ class Arena:
             assert found is not None
         region, index = found
         block = self._regions[region][index]
-        if block.size >= 2 * size or block.size - size >= LARGEST_REMAINDER_BYTES:
+        if block.size - size >= SMALLEST_REMAINDER_BYTES:
             rest = _Block(block.offset + size, block.size - size)
             self._regions[region].insert(index + 1, rest)
             block.size = size

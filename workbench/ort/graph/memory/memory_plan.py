@@ -41,10 +41,10 @@ class MemoryPlan(NamedTuple):
 def memory_plan(
     model: onnx.ModelProto, batch_size: int, portable: onnx.ModelProto | None = None
 ) -> MemoryPlan:
-    """Memory of one run of `model`, in its order and with ONNX Runtime's reuse of memory.
+    """Memory of one run of `model`, in its order, with results in the memory of inputs.
 
     `TrainingSession` computes gradients of weights sooner, and takes up to a tenth less. Memory
-    patterns are off, as in `TrainingSession`: each value is taken from the arena when its
+    patterns and reuse are off, as in `TrainingSession`: each value is taken from the arena when its
     node runs, and freed after the last node that reads it.
 
     Args:
@@ -68,9 +68,8 @@ def memory_plan(
 class _Planned:
     """Assigns memory to values by the rules of ONNX Runtime's allocation planner.
 
-    A value reuses the memory of an input, or of the value of its shape that was freed last, whose
-    memory is therefore kept from its last reader to here. Only shapes known when the model is
-    loaded count.
+    A value reuses the memory of an input of its shape, where nothing else reads that. Only shapes
+    known when the model is loaded count.
     """
 
     def __init__(self, model: onnx.ModelProto) -> None:
@@ -84,8 +83,6 @@ class _Planned:
         """The value whose memory each value uses; None: memory passed to the session."""
         self._reads: Counter[str] = Counter()
         """Remaining reads of values on the memory of a value."""
-        self._free: list[str] = []
-        """Values whose memory may be reused, last freed first."""
         self._first: dict[str, int] = {}
         self._last: dict[str, int] = {}
         """By owner, the index of the node that computes it, and of the last that uses its
@@ -128,8 +125,6 @@ class _Planned:
             self._last[owner] = max(self._last.get(owner, 0), len(self._nodes) if kept else index)
             if name in node.input:
                 self._reads[owner] -= 1
-            if not self._reads[owner] and owner not in self._free:
-                self._free.insert(0, owner)
 
     def _owner_of(self, node: onnx.NodeProto, position: int) -> str | None:
         name: str = node.output[position]
@@ -144,12 +139,6 @@ class _Planned:
                 read_once = owner is not None and self._reads[owner] == 1
                 if read_once and self._shapes.get(source) == shape:
                     return owner
-        if name in self._outputs or len(shape) == 1:
-            return name  # outputs and scalars take memory of their own
-        for owner in self._free:
-            if self._shapes.get(owner) == shape:
-                self._free.remove(owner)
-                return owner
         return name
 
 

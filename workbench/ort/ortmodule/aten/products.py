@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -39,8 +38,8 @@ ROUNDS = 15
 
 
 _SPINNING = (
-    "PyTorch's idle threads would take the cores from them: set OMP_WAIT_POLICY=PASSIVE "
-    "before torch is imported"
+    "PyTorch's idle threads take the cores from them: set OMP_WAIT_POLICY=PASSIVE before torch is "
+    "imported"
 )
 
 
@@ -65,13 +64,15 @@ def chosen_kernels(options: ORTModuleOptions, graph: onnx.GraphProto) -> Product
     times = _measured() if products and not why_not_loaded() else None
     if times is None or is_deterministic(options):
         return ProductChoice("all")
-    if not times.prefers_onnxruntime:
+    built = options.device_kernels and not native_extension(DEVICE_KERNELS).problem
+    own = built and suits_own_kernels(_convolutions(graph))
+    if not times.prefers_onnxruntime(own_kernels=own):
         return ProductChoice("all", str(times))
+    if own:
+        return ProductChoice("dropout", str(times) if _threads_sleep() else f"{times}; {_SPINNING}")
     if not _threads_sleep():
         return ProductChoice("all", f"{times}; {_SPINNING}")
-    own = options.device_kernels and not native_extension(DEVICE_KERNELS).problem
-    without = own and suits_own_kernels(_convolutions(graph))
-    return ProductChoice("dropout" if without else "no_linear", str(times))
+    return ProductChoice("no_linear", str(times))
 
 
 def _convolutions(graph: onnx.GraphProto) -> list[tuple[int, ...]]:
@@ -134,9 +135,9 @@ def measure_product_times() -> ProductTimes:
     of_pytorch, of_onnxruntime = zip(*rounds, strict=True)
     return ProductTimes(
         place=this_environment(),
-        pytorch_ms=1e3 * median(of_pytorch),
-        onnxruntime_ms=1e3 * median(of_onnxruntime),
-        ratio=median(theirs / ours for ours, theirs in rounds),
+        pytorch_ms=1e3 * min(of_pytorch),
+        onnxruntime_ms=1e3 * min(of_onnxruntime),
+        ratio=min(of_onnxruntime) / min(of_pytorch),
     )
 
 

@@ -10,17 +10,33 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.export import torch_exporter
 from workbench.export.export import EXPORTER
+from workbench.export.two_modes import with_program
 from workbench.export_cache.known_process import KnownProcess
 from workbench.ort.ortmodule.capture.call_to_export import CallToExport
-from workbench.ort.ortmodule.capture.export import ForwardGraph, export_forward, input_names
+from workbench.ort.ortmodule.capture.export import (
+    ForwardGraph,
+    UnwantedGraphError,
+    Wanted,
+    export_forward,
+    input_names,
+)
 from workbench.ort.ortmodule.capture.graph_record import read_graph, write_graph
 from workbench.ort.ortmodule.capture.nested_values.structure_record import NoRecordError
+
+if TYPE_CHECKING:
+    from workbench.export.state_file import StateFile
+
+
+GRAPHS = "graph-"
+"""Of locks: who generates artifacts holds one of theirs, and its child takes one of these."""
 
 
 class ObtainedGraph(NamedTuple):
@@ -31,6 +47,8 @@ class ObtainedGraph(NamedTuple):
     """Seconds to export it; None: it is from the cache."""
     cache_s: float | None = None
     """Seconds to read it from the cache; None: it was exported."""
+    program: str | None = None
+    """Digest of the program that was captured for it, if it is known, see `two_modes`."""
 
 
 class CachedExports:
@@ -40,61 +58,86 @@ class CachedExports:
         self._process = process
         self._cache = process.cache
 
-    def exported(self, call: CallToExport) -> ObtainedGraph:
+    def exported(
+        self,
+        call: CallToExport,
+        state_file: StateFile | None = None,
+        wanted: Wanted | None = None,
+        exporting: Callable[[], None] = lambda: None,
+    ) -> ObtainedGraph:
         """The graph of `call`, from the cache or exported now and stored there.
 
+        Args:
+            call: what is exported.
+            state_file: file for the parameters, which the graph references; None: they are in the
+                graph.
+            wanted: see `export_forward`.
+            exporting: called before an export.
+
         Raises:
-            NoTensorsError, ChangedArgumentsError, UntrainableError: see `export_forward`.
+            NoTensorsError, ChangedArgumentsError, UntrainableError, UnwantedGraphError: see
+                `export_forward`.
         """
+
+        def obtain() -> ObtainedGraph:
+            exporting()
+            run = partial(export, call, state_file, wanted)
+            made, program = with_program(run, lambda made: made.graph.model)
+            return made._replace(program=program)
+
         try:
             description = json.dumps(call.description(), sort_keys=True)
         except NoRecordError:
-            return export(call)
+            return obtain()
         if not _is_as_built(call):
-            return export(call)
+            return obtain()
         key = hashlib.sha256(f"{self._process.key}\0{description}".encode()).hexdigest()
-        with self._cache.locked(key), TemporaryDirectory(prefix="workbench-") as folder:
+        with self._cache.locked(key, GRAPHS), TemporaryDirectory(prefix="workbench-") as folder:
             started = time.perf_counter()
-            found = self._take(key, Path(folder, "taken"), call)
-            if found is not None:
-                return ObtainedGraph(found, None, time.perf_counter() - started)
-            made = export(call)
+            taken = self._take(key, Path(folder, "taken"), call, state_file)
+            if taken is not None:
+                graph, program = taken
+                if wanted is not None and not wanted(graph.structure, graph.calls):
+                    raise UnwantedGraphError
+                return ObtainedGraph(graph, None, time.perf_counter() - started, program)
+            made = obtain()
             if _is_as_built(call) and _holds_for_any(made.graph):
-                self._store(key, Path(folder, "made"), made.graph, call)
+                self._store(key, Path(folder, "made"), made, call)
             return made
 
-    def _take(self, key: str, folder: Path, call: CallToExport) -> ForwardGraph | None:
-        found: list[ForwardGraph] = []
+    def _take(
+        self, key: str, folder: Path, call: CallToExport, state_file: StateFile | None
+    ) -> tuple[ForwardGraph, str | None] | None:
+        found: list[tuple[ForwardGraph, str | None]] = []
 
         def is_complete(directory: Path) -> bool:
-            found.append(read_graph(directory, input_names(len(call.tensors)), call.layout))
-            return _holds_for_any(found[-1])
+            inputs = input_names(len(call.tensors))
+            found.append(read_graph(directory, inputs, call.layout, state_file))
+            return _holds_for_any(found[-1][0])
 
         folder.mkdir()
         return found[-1] if self._cache.take(key, folder, is_complete) else None
 
-    def _store(self, key: str, folder: Path, graph: ForwardGraph, call: CallToExport) -> None:
+    def _store(self, key: str, folder: Path, made: ObtainedGraph, call: CallToExport) -> None:
         code = self._process.code()
         if isinstance(code, str):
-            self._cache.tell(f"The export is not cached. {code}")
+            self._cache.report(f"The export is not cached. {code}")
             return
         folder.mkdir()
         try:
-            write_graph(folder, graph, call.layout)
+            write_graph(folder, made.graph, call.layout, made.program)
         except NoRecordError:
             return
         except OSError as error:
-            self._cache.tell(f"The export is not cached: {error.strerror}.")
+            self._cache.report(f"The export is not cached: {error.strerror}.")
             return
         self._cache.store(key, folder, code)
 
 
-def export(call: CallToExport) -> ObtainedGraph:
-    """Export `call`.
-
-    Raises:
-        NoTensorsError, ChangedArgumentsError, UntrainableError: see `export_forward`.
-    """
+def export(
+    call: CallToExport, state_file: StateFile | None = None, wanted: Wanted | None = None
+) -> ObtainedGraph:
+    """Export `call`; see `CachedExports.exported`."""
     started = time.perf_counter()
     graph = export_forward(
         call.module,
@@ -104,6 +147,8 @@ def export(call: CallToExport) -> ObtainedGraph:
         call.layout.attributes.leave_out_changed,
         call.read,
         call.autocast,
+        state_file=state_file,
+        wanted=wanted,
     )
     return ObtainedGraph(graph, time.perf_counter() - started)
 

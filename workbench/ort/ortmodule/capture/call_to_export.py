@@ -14,6 +14,7 @@ from torch import nn
 
 from workbench.ort.ortmodule.capture.attributes import BOOKKEEPING
 from workbench.ort.ortmodule.capture.layout import Layout
+from workbench.ort.ortmodule.capture.nested_values.omitted_results import ReadResults
 from workbench.ort.ortmodule.capture.nested_values.structure import Structure
 from workbench.ort.ortmodule.capture.nested_values.structure_record import structure_record
 from workbench.ort.ortmodule.capture.sizes import Axes
@@ -34,8 +35,8 @@ class CallToExport(NamedTuple):
     """Those among the arguments."""
     axes: Axes
     """Their dynamic axes."""
-    read: Sequence[str]
-    """Names of the results that training reads; empty: all."""
+    read: ReadResults
+    """The results that training reads."""
     autocast: torch.dtype | None
     """Autocast dtype; None: it is off."""
 

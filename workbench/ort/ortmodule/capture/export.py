@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -17,13 +18,22 @@ from workbench.export.effects.changed_state import ChangedStateError
 from workbench.export.export import EXPORTERS, LAYER, export_onnx
 from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, SIZE_RANGES
 from workbench.ort.ortmodule.capture.nested_values.constant_objects import settled
-from workbench.ort.ortmodule.capture.nested_values.omitted_results import leave_out
+from workbench.ort.ortmodule.capture.nested_values.omitted_results import (
+    ALL,
+    ReadResults,
+    leave_out,
+)
 from workbench.ort.ortmodule.capture.nested_values.structure import Structure, flatten, rebuild
 from workbench.ort.ortmodule.capture.segments.graph_split import has_calls
 from workbench.ort.ortmodule.capture.sizes import ANY_SIZE, Axes, Ranges
 
 if TYPE_CHECKING:
     import onnx
+
+    from workbench.export.state_file import StateFile
+
+Wanted = Callable[[Structure, Sequence[FunctionCall]], bool]
+"""Of the structure of a module's result and the calls of custom autograd functions so far."""
 
 PREFIX = "module."
 """Prefix of the name of every parameter and buffer in the exported graph."""
@@ -50,6 +60,10 @@ class NoTensorsError(Exception):
     """The module returned no tensor."""
 
 
+class UnwantedGraphError(BaseException):
+    """The caller has no use for the graph; exporters handle every Exception."""
+
+
 class ChangedArgumentsError(Exception):
     """The module changes a tensor among its arguments in place, which a graph does not."""
 
@@ -62,12 +76,12 @@ class Flattened(nn.Module):
         module: nn.Module,
         arguments: Structure,
         report: Callable[[_Found], None],
-        read: Sequence[str] = (),
+        read: ReadResults = ALL,
         autocast: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         self.autocast = autocast
-        self.read = tuple(read)
+        self.read = read
         self.module = module
         self.arguments = arguments
         # The exporter undoes changes of the module by forward, so results are stored elsewhere.
@@ -87,7 +101,7 @@ class Flattened(nn.Module):
                 result = self.module.forward(*args, **kwargs)
         try:
             structure = flatten(result, found, results=True)
-            if self.read:
+            if self.read.names:
                 structure, found = leave_out(structure, found, self.read)
         except UntrainableError as error:
             self.report(error)
@@ -106,8 +120,12 @@ def export_forward(
     tensors: Sequence[torch.Tensor],
     axes: Axes,
     after_forward: Callable[[], None] | None = None,
-    read: Sequence[str] = (),
+    read: ReadResults = ALL,
     autocast: torch.dtype | None = None,
+    *,
+    training: bool = True,
+    state_file: StateFile | None = None,
+    wanted: Wanted | None = None,
 ) -> ForwardGraph:
     """Export one call of `module`.
 
@@ -118,29 +136,54 @@ def export_forward(
         axes: for each tensor, its dynamic axes.
         after_forward: called when the module's forward pass was traced, before its traces in the
             module are undone.
-        read: names of the results that training reads; empty: all, see `leave_out`.
+        read: the results that training reads; others are left out.
         autocast: autocast dtype of the call; None: it is off.
+        training: in training mode; False: in evaluation mode.
+        state_file: see `export_onnx`.
+        wanted: whether the caller has use for a graph with these results; None: for any.
 
     Raises:
+        UnwantedGraphError: it has none.
         NoTensorsError: it returns no tensor.
         ChangedArgumentsError: it changes an argument in place.
         UntrainableError: torch cannot export it, or its result cannot be flattened; the message
             has the reason and a remedy.
     """
     reports: list[_Found] = []
+    functions = AutogradFunctions(opaque=True)
 
     def report(found: _Found) -> None:
         reports.append(found)
         if after_forward is not None:
             after_forward()
+        if wanted is None or isinstance(found, UntrainableError):
+            return
+        if not wanted(found[0], functions.calls):
+            raise UnwantedGraphError
 
     # The exporter's errors name the class of the exported module.
     named = type(type(module).__name__, (Flattened,), {})
     flat: nn.Module = named(module, arguments, report, read, autocast)
     inputs = input_names(len(tensors))
     dynamic = [dict(each) for each in axes]
-    functions = AutogradFunctions(opaque=True)
-    model = _exported(flat, inputs, tensors, dynamic, functions, reports)
+    examples = [_example(tensor, each) for tensor, each in zip(tensors, dynamic, strict=True)]
+    model = _exported(
+        partial(
+            export_onnx,
+            flat,
+            examples,
+            input_names=inputs,
+            output_names=(),
+            training=training,
+            axes=dynamic,
+            functions=functions,
+            # Without a dynamic axis, frozen values in a trace could not be detected.
+            exporters=tuple(EXPORTERS) if any(axes) else (torch_exporter.NAME,),
+            state_file=state_file,
+            source_lines=True,
+        ),
+        reports,
+    )
     found = _last_result(reports)
     if found is None:
         raise UntrainableError(
@@ -162,33 +205,14 @@ def input_names(count: int) -> tuple[str, ...]:
     return tuple(f"input_{index}" for index in range(count))
 
 
-def _exported(
-    flat: nn.Module,
-    inputs: Sequence[str],
-    tensors: Sequence[torch.Tensor],
-    axes: Sequence[dict[int, str]],
-    functions: AutogradFunctions,
-    reports: Sequence[_Found],
-) -> onnx.ModelProto:
+def _exported(export: Callable[[], onnx.ModelProto], reports: Sequence[_Found]) -> onnx.ModelProto:
     """Export a `Flattened` module, with errors that are of the module in it.
 
     Raises:
         NoTensorsError, UntrainableError: see `export_forward`.
     """
-    examples = [_example(tensor, each) for tensor, each in zip(tensors, axes, strict=True)]
     try:
-        return export_onnx(
-            flat,
-            examples,
-            input_names=inputs,
-            output_names=(),
-            training=True,
-            axes=axes,
-            functions=functions,
-            # Without a dynamic axis, frozen values in a trace could not be detected.
-            exporters=tuple(EXPORTERS) if any(axes) else (torch_exporter.NAME,),
-            source_lines=True,
-        )
+        return export()
     except ChangedStateError as error:
         raise ChangedStateError(
             [each.replace(f"'{PREFIX}", "'") for each in error.changed]

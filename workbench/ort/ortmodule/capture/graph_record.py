@@ -27,6 +27,8 @@ from workbench.ort.ortmodule.capture.nested_values.structure_tensors import coun
 if TYPE_CHECKING:
     import onnx
 
+    from workbench.export.state_file import StateFile
+
 GRAPH = "forward.onnx"
 RECORD = "forward.json"
 
@@ -50,13 +52,16 @@ _ONNX = {
 _BY_NAME = {str(dtype): dtype for dtype in _ONNX}
 
 
-def write_graph(folder: Path, graph: ForwardGraph, layout: Layout) -> None:
+def write_graph(
+    folder: Path, graph: ForwardGraph, layout: Layout, program: str | None = None
+) -> None:
     """Write `graph` into an empty folder.
 
     Args:
         folder: where to write.
         graph: of the module of `layout`.
         layout: of the module, current.
+        program: digest of its captured program; None: it is not known.
 
     Raises:
         NoRecordError: it holds Python objects, or is too large for a file.
@@ -67,6 +72,7 @@ def write_graph(folder: Path, graph: ForwardGraph, layout: Layout) -> None:
     record = {
         "structure": structure_record(graph.structure),
         "dtypes": list(map(str, graph.dtypes)),
+        "program": program,
     }
     model = _without_values(graph.model, _state_of(layout))
     if model.ByteSize() > _MOST_BYTES:
@@ -75,13 +81,18 @@ def write_graph(folder: Path, graph: ForwardGraph, layout: Layout) -> None:
     (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")
 
 
-def read_graph(folder: Path, inputs: Sequence[str], layout: Layout) -> ForwardGraph:
-    """Read a graph for the module of `layout`, whose parameters and buffers it then contains.
+def read_graph(
+    folder: Path, inputs: Sequence[str], layout: Layout, state_file: StateFile | None = None
+) -> tuple[ForwardGraph, str | None]:
+    """Read a graph for the module of `layout`, whose parameters and buffers it then contains, and
+    the digest of its captured program.
 
     Args:
         folder: written by `write_graph`.
         inputs: name in the graph of each tensor of the call.
         layout: of the module, current.
+        state_file: file for the parameters, which the graph references; None: they are in the
+            graph.
 
     Raises:
         CorruptRecordError: it is no such graph, or of another module.
@@ -95,6 +106,7 @@ def read_graph(folder: Path, inputs: Sequence[str], layout: Layout) -> ForwardGr
         record = json.loads((folder / RECORD).read_bytes())
         structure = structure_of(record["structure"])
         dtypes = tuple(_BY_NAME[name] for name in record["dtypes"])
+        program = record["program"]
     except Exception as error:  # protobuf's DecodeError, whose package carries no types
         raise CorruptRecordError(f"the forward graph cannot be read: {error!r:.200}") from error
     found = [value.name for value in model.graph.input]
@@ -104,8 +116,10 @@ def read_graph(folder: Path, inputs: Sequence[str], layout: Layout) -> ForwardGr
         raise CorruptRecordError("the graph has another number of results than its record.")
     if any(tensor.data_location for tensor in _tensors(model.graph)):
         raise CorruptRecordError("a tensor of the graph lies in another file.")
-    _set_values(model.graph, _state_of(layout))
-    return ForwardGraph(model, tuple(inputs), structure, dtypes, (), size_ranges(model))
+    if not (program is None or isinstance(program, str)):
+        raise CorruptRecordError(f"the record has the program {program!r:.80}.")
+    _set_values(model.graph, _state_of(layout), state_file)
+    return ForwardGraph(model, tuple(inputs), structure, dtypes, (), size_ranges(model)), program
 
 
 def _state_of(layout: Layout) -> dict[str, torch.Tensor]:
@@ -131,7 +145,9 @@ def _fields(message: Any, but: str) -> dict[str, Any]:
     return {field.name: value for field, value in message.ListFields() if field.name != but}
 
 
-def _set_values(graph: onnx.GraphProto, state: Mapping[str, torch.Tensor]) -> None:
+def _set_values(
+    graph: onnx.GraphProto, state: Mapping[str, torch.Tensor], state_file: StateFile | None
+) -> None:
     for tensor in graph.initializer:
         value = state.get(tensor.name)
         if value is None:
@@ -139,6 +155,8 @@ def _set_values(graph: onnx.GraphProto, state: Mapping[str, torch.Tensor]) -> No
                 raise CorruptRecordError(f"the module has no {tensor.name!r}.")
         elif tuple(tensor.dims) != value.shape or tensor.data_type != _ONNX.get(value.dtype):
             raise CorruptRecordError(f"{tensor.name!r} of the module has another dtype or shape.")
+        elif state_file is not None and isinstance(value, torch.nn.Parameter):
+            state_file.refer(tensor, value.detach().numpy())
         else:
             tensor.raw_data = _bytes_of(value)
 

@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn.modules import module as torch_module
 
 from workbench.ort.ortmodule.capture.attributes import Attributes
+from workbench.ort.ortmodule.module_wrapper import ModuleWrapper
 
 _FORWARD_HOOKS = ("_forward_pre_hooks", "_forward_hooks")
 _BACKWARD_HOOKS = ("_backward_pre_hooks", "_backward_hooks")
@@ -37,6 +38,8 @@ class Layout:
         self._names: dict[str, nn.Module] = dict(module.named_modules(remove_duplicate=False))
         self.modules = list(dict.fromkeys(self._names.values()))
         """The module and all its submodules."""
+        self.holds_ort_module = any(isinstance(each, ModuleWrapper) for each in self.modules)
+        """Whether a submodule is an ORTModule."""
         self.children = [
             (each._modules, dict(each._modules)) for each in self.modules if each._modules
         ]

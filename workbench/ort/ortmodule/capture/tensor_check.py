@@ -14,8 +14,10 @@ def check_tensors(arguments: Sequence[torch.Tensor], layout: Layout) -> None:
     """Check the tensors of a call, and the parameters and buffers of the module.
 
     Raises:
-        UntrainableError: one is not on the CPU, not a plain array of numbers in memory, or complex.
+        UntrainableError: one is not on the CPU, not a plain array of numbers in memory, or complex;
+            or the module is one of bfloat16.
     """
+    _refuse_bfloat16_module(layout)
     for what, tensor in _named(arguments, layout):
         if tensor.device.type != "cpu":
             raise UntrainableError(
@@ -34,6 +36,19 @@ def check_tensors(arguments: Sequence[torch.Tensor], layout: Layout) -> None:
                 "does not compute with. Pass its real and imaginary parts, torch.view_as_real(x), "
                 "or train this one with PyTorch."
             )
+
+
+def _refuse_bfloat16_module(layout: Layout) -> None:
+    """Raise where all parameters are bfloat16, as DeepSpeed and fully_shard make them."""
+    parameters = {name: registry[key] for name, (registry, key) in layout.parameters.items()}
+    if parameters and all(each.dtype is torch.bfloat16 for each in parameters.values()):
+        name = next(iter(parameters))
+        raise UntrainableError(
+            f"ORTModule takes a module in float32 but {name!r} and all other parameters of this "
+            "one are bfloat16, for which ONNX Runtime has no gradients on the CPU. Call float() on "
+            "the module, and call it under torch.autocast. That takes the place of bfloat16(), "
+            "fully_shard's MixedPrecisionPolicy(param_dtype=torch.bfloat16) and DeepSpeed's bf16."
+        )
 
 
 def _named(arguments: Sequence[torch.Tensor], layout: Layout) -> Iterator[tuple[str, torch.Tensor]]:

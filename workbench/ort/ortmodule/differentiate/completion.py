@@ -9,6 +9,7 @@ from workbench.onnx_io.rewrite_check import check_rewrite, output_spec, output_s
 from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.kernels.device_kernels import device_kernel_counts
 from workbench.ort.graph.memory.recompute import recompute_in_backward
+from workbench.ort.graph.safe_pooling import write_safe_pooling
 from workbench.ort.graph.standard_gradients import write_standard_gradients
 from workbench.ort.graph.sums import write_additions
 from workbench.ort.ortmodule.aten import Kernels, Libraries, use_pytorch_kernels
@@ -58,6 +59,7 @@ def complete(
     if own.nodes and not keep:
         recompute_in_backward(proto)
     write_additions(proto.graph)
+    write_safe_pooling(proto)
     return proto.SerializeToString(), kernels, own._replace(nodes=device_kernel_counts(proto))
 
 

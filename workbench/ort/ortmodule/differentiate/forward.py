@@ -79,7 +79,7 @@ def trainable_forward(
     _make_outputs_distinct(model)
     # ONNX Runtime fails for a parameter that no gradient reaches.
     requires_grad = leading_to_outputs(model, list(names.requires_grad))
-    model, rewrites = make_trainable(model, requires_grad)
+    model, rewrites = make_trainable(model, requires_grad, (*names.parameters, *names.buffers))
     # The builder would need gradients of the buffers' new values; they are added again later.
     del model.graph.output[len(model.graph.output) - len(rewrites.state_updates) :]
     gelus = approximate_gelu(model) if options.gelu_approximation else 0

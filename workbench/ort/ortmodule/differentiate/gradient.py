@@ -21,6 +21,7 @@ from workbench.ort.ortmodule.differentiate.gradient_graph import (
     ForwardOutputs,
     GradientGraph,
 )
+from workbench.ort.ortmodule.differentiate.gradient_sources import gradient_sources
 from workbench.ort.ortmodule.differentiate.graph_options import (
     changed_options_hint,
     families_report,
@@ -81,13 +82,16 @@ def build_gradient(
         options,
     )
     saved.save("gradient", completed)
+    outputs = _outputs(native.info, [update.output for update in updates], completed)
+    gradients = _gradients(native.info)
     return GradientGraph(
         model=completed,
         inputs=tuple(native.info.user_input_names),
         state=tuple(native.info.initializer_names),
-        outputs=_outputs(native.info, [update.output for update in updates], completed),
-        gradients=_gradients(native.info),
-        read_again=backward_reads(completed, (*names.inputs, *forward.names.trained)),
+        outputs=outputs,
+        gradients=gradients,
+        read_again=backward_reads(completed, (*names.inputs, *forward.names.state)),
+        sources=gradient_sources(completed, gradients.values(), outputs.differentiable),
         buffers=BufferChanges(updates, normalizations),
         options=options,
         report=_report(

@@ -52,7 +52,9 @@ class GradientGraph(NamedTuple):
     gradients: dict[str, str]
     """Input or parameter -> name of its gradient, in the order in which they come out."""
     read_again: frozenset[str]
-    """Arguments and parameters that the backward pass reads."""
+    """Arguments, parameters and buffers that the backward pass reads."""
+    sources: tuple[frozenset[int], ...]
+    """For each of `gradients` the results whose gradients it is computed from."""
     buffers: BufferChanges
     options: ORTModuleOptions
     """Options with which it was built, and will be run."""

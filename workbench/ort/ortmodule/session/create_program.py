@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -107,6 +107,7 @@ def create_program(
         tuple(places.get(name) for name in inputs),
         tuple(i for i in range(session.result_count) if i not in graph.outputs.differentiable),
         _read_again(graph, [*inputs, *(name for name in graph.gradients if name in parameters)]),
+        _state_read_again(graph, parameters),
     )
     where = {name: place for place, name in enumerate(graph.state)}
     trained = tuple(where[name] for name in graph.gradients if name in parameters)
@@ -119,3 +120,19 @@ def _read_again(graph: GradientGraph, names: Sequence[str]) -> tuple[int, ...]:
     """Places among `names` of values that the backward pass reads; all if it recomputes."""
     recomputes = graph.options.recomputes
     return tuple(i for i, name in enumerate(names) if recomputes or name in graph.read_again)
+
+
+def _state_read_again(graph: GradientGraph, parameters: Collection[str]) -> tuple[int, ...]:
+    """Places in the state of what gets no gradient and the backward pass reads: frozen parameters
+    and buffers.
+
+    What it recomputes may read any parameter, but a buffer that it updates itself may change.
+    """
+    read = set(graph.read_again)
+    if graph.options.recomputes:
+        read.update(parameters)
+    return tuple(
+        place
+        for place, name in enumerate(graph.state)
+        if name in read and name not in graph.gradients
+    )

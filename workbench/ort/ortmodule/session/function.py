@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from workbench.errors import EngineError
-from workbench.ort.ortmodule.differentiate.gradient_graph import ForwardOutputs
+from workbench.ort.ortmodule.differentiate.gradient_graph import ForwardOutputs, GradientGraph
 from workbench.ort.ortmodule.session.session import GradientSession
 
 _version = attrgetter("_version")
@@ -27,7 +27,9 @@ class Program(NamedTuple):
     not_differentiable: tuple[int, ...]
     """Indices of the results that have no gradient."""
     read_again: tuple[int, ...] = ()
-    """Indices of the inputs and parameters whose memory the backward pass reads."""
+    """Indices of the inputs and trained parameters whose memory the backward pass reads."""
+    state_read_again: tuple[int, ...] = ()
+    """The same of the session's state, of what gets no gradient."""
 
 
 class RunGraph(torch.autograd.Function):
@@ -49,6 +51,7 @@ class RunGraph(torch.autograd.Function):
                 ctx.mark_non_differentiable(*[results[i] for i in program.not_differentiable])
         ctx.set_materialize_grads(False)
         again = [tensors[index] for index in program.read_again]
+        again += [session.state.tensors[place] for place in program.state_read_again]
         # Not by save_for_backward: under hooks that offload saved tensors autograd keeps copies and
         # no longer checks for changes of the results, which the session reads. An alias
         # has the version of its tensor, but not its node, which would keep itself alive.
@@ -64,8 +67,8 @@ class RunGraph(torch.autograd.Function):
         if under_way is None:
             raise EngineError(
                 "This is a second backward pass through the same result of ORTModule, whose saved "
-                "tensors were freed by the first. Add the losses and call backward once, or call "
-                "the module again."
+                "tensors were freed by the first, with retain_graph=True too. Add the losses and "
+                "call backward once, call the module again, or use the plain module."
             )
         if torch.is_grad_enabled():
             raise EngineError(
@@ -76,15 +79,16 @@ class RunGraph(torch.autograd.Function):
         session = program.session
         if _changes(again) != changes[0]:
             raise EngineError(
-                "A parameter or an argument was changed in place after ORTModule's forward pass, "
-                "and its backward pass reads it. Change it after backward, or pass a clone."
+                "A parameter, a buffer or an argument was changed in place after ORTModule's "
+                "forward pass, and its backward pass reads it. Change it after backward, or pass a "
+                "clone."
             )
         if _addresses(program, again) != addresses:
             raise EngineError(
-                "The memory of a parameter was replaced or freed after ORTModule's forward pass, "
-                "and its backward pass reads it. With fully_shard, shard the ORTModule itself or "
-                "keep the parameters (reshard_after_forward=False); else set `.data` after "
-                "backward."
+                "The memory of a parameter or buffer was replaced or freed after ORTModule's "
+                "forward pass, and its backward pass reads it. With fully_shard, shard the "
+                "ORTModule itself, not a wrapper of it such as checkpoint_wrapper, or keep the "
+                "parameters (reshard_after_forward=False); else set `.data` after backward."
             )
         if _changes(saved) != changes[1]:
             raise EngineError(
@@ -93,7 +97,9 @@ class RunGraph(torch.autograd.Function):
                 "change a clone."
             )
         given = gradients if shapes is None else _given(session.graph.outputs, gradients, shapes)
-        found = session.backward(given, run)
+        found: Sequence[torch.Tensor | None] = session.backward(given, run)
+        if shapes is not None:
+            found = _without_unused(session.graph, gradients, found)
         places = program.input_gradients
         of_parameters = found[len(places) - places.count(None) :]
         return (
@@ -130,6 +136,21 @@ def _given(
             gradient = torch.zeros(shape if index in outputs.full_gradients else (), dtype=dtype)
         given.append(gradient)
     return given
+
+
+def _without_unused(
+    graph: GradientGraph,
+    gradients: Sequence[torch.Tensor | None],
+    found: Sequence[torch.Tensor | None],
+) -> Sequence[torch.Tensor | None]:
+    """`found`, with None as in PyTorch for what only results that are not used depend on."""
+    unused = [index for index in graph.outputs.differentiable if gradients[index] is None]
+    if not unused:
+        return found
+    return [
+        None if sources and sources.issubset(unused) else each
+        for each, sources in zip(found, graph.sources, strict=True)
+    ]
 
 
 # `Function.apply` checks its arguments for transforms of `torch.func`, which takes as long as a

@@ -46,8 +46,11 @@ class ConstantObject(NamedTuple):
 class OmittedResult(NamedTuple):
     """The place of a result that the graph does not compute."""
 
-    value: Any
-    """Value that is returned in its place."""
+    name: str
+    key: Any
+    """Its key or place in the module's result."""
+    value: Any = None
+    """Value that a call returns in its place."""
 
 
 class Sequence(NamedTuple):
@@ -177,11 +180,12 @@ class _Flattening:
             return Sequence(kind, tuple(items))
         if kind in (dict, OrderedDict):
             return self._mapping(kind, value, where)
+        if dataclasses.is_dataclass(value) and isinstance(value, dict):
+            # transformers' outputs: of their fields they hold those that are not None. Before the
+            # next, which finds nothing of a graph where a trace is compared with the module.
+            return self._mapping(kind, dict(value), where)
         if self._results and not holds_graph_values(value):
             return ConstantObject(value)
-        if dataclasses.is_dataclass(value) and isinstance(value, dict):
-            # transformers' outputs: of their fields they hold those that are not None.
-            return self._mapping(kind, dict(value), where)
         if self._results and kind in pytree.SUPPORTED_NODES:
             children, context = pytree.SUPPORTED_NODES[kind].flatten_fn(value)
             found = [self.of(child, f"{where}[{i}]") for i, child in enumerate(children)]

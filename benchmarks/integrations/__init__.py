@@ -1,0 +1,1 @@
+"""Steps of other packages' trainers with ORTModule and without."""

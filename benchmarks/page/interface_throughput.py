@@ -1,0 +1,69 @@
+"""Throughput of a worker whose run the whole interface shows, over the same worker by itself.
+
+One process holds the engine and takes bursts in turn. All the while a `Workbench` in JupyterLab,
+shown by Chromium, follows the run; in every other burst server, kernel and browser are held, so
+that nothing but the worker runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from benchmarks.page.lab_page import LabPage, lab_page
+from benchmarks.result import Result
+from benchmarks.runs.loop_overhead import WARMUP_STEPS, Turns
+from workbench.compare.statistics import ratio
+
+ENGINES = ("ondevice", "pytorch", "pytorch-compile", "ortmodule")
+BURST_S = 1.0
+"""A few updates of the page: shorter bursts would have one or none."""
+ROUNDS, QUICK_ROUNDS = 30, 6
+SHOW = """
+import workbench as wb
+page = wb.Workbench()
+page.show(wb.load_run({id!r}))
+page.step = "train"
+page
+"""
+
+
+def measure(quick: bool, engines: Sequence[str] = ENGINES) -> list[Result]:
+    rounds = QUICK_ROUNDS if quick else ROUNDS
+    return [measure_engine(engine, rounds) for engine in engines]
+
+
+def measure_engine(engine: str, rounds: int) -> Result:
+    with Turns(engine) as turns:
+        burst = int(BURST_S * WARMUP_STEPS / turns.seconds("bare", WARMUP_STEPS))
+        turns.seconds("worker", burst)
+        with lab_page(SHOW.format(id=turns.run_id)) as lab:
+            lab.run(0)
+            lab.page.locator(".wb-step-train .wb-panel-loss canvas").wait_for()
+            seconds = in_turn(turns, burst, rounds, lab)
+    found = ratio(seconds[:, 0], seconds[:, 1])
+    return Result(
+        what=f"throughput with the interface attached over headless, `{engine}`, digits-mlp",
+        value=found.median,
+        low=found.low,
+        high=found.high,
+        spread=f"95 % interval over {rounds} rounds",
+        unit="",
+        aim=0.97,
+        at_least=True,
+        note=f"headless step {1e6 * float(np.median(seconds[:, 0])) / burst:.0f} µs",
+    )
+
+
+def in_turn(turns: Turns, burst: int, rounds: int, lab: LabPage) -> np.ndarray:
+    """Seconds of each burst, (rounds, 2): headless, and shown; who begins alternates."""
+    seconds = np.empty((rounds, 2))
+    for number in range(rounds):
+        for column in (0, 1) if number % 2 else (1, 0):
+            if column == 0:
+                with lab.held():
+                    seconds[number, column] = turns.seconds("worker", burst)
+            else:
+                seconds[number, column] = turns.seconds("worker", burst)
+    return seconds

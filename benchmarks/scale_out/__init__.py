@@ -1,0 +1,1 @@
+"""Training by several processes: data-parallel ranks and federated clients."""

@@ -1,0 +1,170 @@
+// Draws the lines of one chart on its canvas.
+
+import type uPlot from "uplot";
+import { lastAtMost } from "../series/block";
+import type { Line } from "../series/line";
+import type { LineStyle } from "../../theme";
+import { zoomOf } from "../../zoom";
+
+export interface DrawnLine {
+  line: Line;
+  style: LineStyle;
+  /** Whether another curve is pointed at in the legend. */
+  faded: boolean;
+  /** In CSS pixels; that of a main line where it is left out. */
+  width?: number;
+  /** Where something went wrong, on the horizontal axis. */
+  marks: { x: number; text: string }[];
+}
+
+const WIDTH = 1.75;
+const THIN_WIDTH = 0.8;
+/** Room beside the plot for the half of a point on its right edge, in CSS pixels. */
+const POINT_ROOM = 4;
+/** Length of the line that stands for a single point, in CSS pixels. */
+const POINT_LENGTH = 3;
+
+export function drawLines(plot: uPlot, lines: DrawnLine[], markColor: string): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width + POINT_ROOM * scaleOf(plot), bbox.height);
+  ctx.clip();
+  ctx.lineJoin = "round";
+  for (const each of lines) drawLine(plot, each);
+  const marks = lines.flatMap((each) => each.marks).sort((a, b) => a.x - b.x);
+  marks.forEach((mark, index) => drawMark(plot, mark, index, markColor));
+  ctx.restore();
+}
+
+/** Pixels of the canvas for a CSS pixel of the page. */
+function scaleOf(plot: uPlot): number {
+  return devicePixelRatio * zoomOf(plot.root);
+}
+
+function drawLine(plot: uPlot, { line, style, faded, width = WIDTH }: DrawnLine): void {
+  const { ctx } = plot;
+  const scale = scaleOf(plot);
+  const strength = faded ? 0.18 : 1;
+  const [first, last] = shownIndices(plot, line.x);
+  ctx.strokeStyle = ctx.fillStyle = style.color;
+  if (line.band) {
+    ctx.globalAlpha = 0.22 * strength;
+    fillBand(plot, line.x, line.band, first, last);
+  }
+  if (line.raw) {
+    ctx.globalAlpha = 0.3 * strength;
+    ctx.lineWidth = 1 * scale;
+    ctx.setLineDash([]);
+    stroke(plot, line.x, line.raw, first, last);
+  }
+  ctx.globalAlpha = strength;
+  ctx.lineWidth = width * scale;
+  ctx.setLineDash(style.dash.map((length) => length * scale));
+  stroke(plot, line.x, line.y, first, last);
+  ctx.lineWidth = THIN_WIDTH * scale;
+  for (const { x, y } of line.thin) stroke(plot, x, y, ...shownIndices(plot, x));
+  ctx.setLineDash([]);
+  if (line.points) drawPoints(plot, line.points, style.dash.map((length) => length * scale));
+  ctx.globalAlpha = 1;
+}
+
+/** Indices of the points within the plot, and one more at each side. */
+export function shownIndices(plot: uPlot, x: Float64Array): [number, number] {
+  const { min, max } = plot.scales["x"] as uPlot.Scale;
+  const first = Math.max(0, lastAtMost(x, min ?? 0));
+  return [first, Math.min(x.length - 1, lastAtMost(x, max ?? 0) + 1)];
+}
+
+function stroke(plot: uPlot, x: Float64Array, y: ArrayLike<number>, first: number, last: number): void {
+  const { ctx } = plot;
+  const logarithmic = plot.scales["y"]?.distr === 3;
+  const pointLength = POINT_LENGTH * scaleOf(plot);
+  ctx.beginPath();
+  let drawing = false;
+  for (let index = first; index <= last; index += 1) {
+    const value = y[index] as number;
+    // A value that is not finite breaks the line, and is marked.
+    if (!Number.isFinite(value) || (logarithmic && value <= 0)) {
+      drawing = false;
+      continue;
+    }
+    const left = plot.valToPos(x[index] as number, "x", true);
+    const top = plot.valToPos(value, "y", true);
+    if (drawing) ctx.lineTo(left, top);
+    else ctx.moveTo(left, top);
+    // A point between two breaks would be invisible as a line of no length.
+    if (!drawing && !Number.isFinite(y[index + 1] as number)) {
+      ctx.lineTo(left + pointLength, top);
+    }
+    drawing = true;
+  }
+  ctx.stroke();
+}
+
+function fillBand(plot: uPlot, x: Float64Array, band: NonNullable<Line["band"]>, first: number, last: number): void {
+  const { ctx } = plot;
+  const logarithmic = plot.scales["y"]?.distr === 3;
+  const floor = plot.scales["y"]?.min ?? 0;
+  const place = (value: number) => plot.valToPos(logarithmic ? Math.max(value, floor) : value, "y", true);
+  let start = first;
+  while (start <= last) {
+    let end = start;
+    while (end <= last && Number.isFinite(band.low[end])) end += 1;
+    if (end > start) {
+      ctx.beginPath();
+      for (let index = start; index < end; index += 1) {
+        ctx.lineTo(plot.valToPos(x[index] as number, "x", true), place(band.high[index] as number));
+      }
+      for (let index = end - 1; index >= start; index -= 1) {
+        ctx.lineTo(plot.valToPos(x[index] as number, "x", true), place(band.low[index] as number));
+      }
+      ctx.fill();
+    }
+    start = end + 1;
+  }
+}
+
+function drawPoints(plot: uPlot, { x, y }: NonNullable<Line["points"]>, dash: number[]): void {
+  const { ctx } = plot;
+  const scale = scaleOf(plot);
+  ctx.lineWidth = 1 * scale;
+  ctx.setLineDash(dash);
+  stroke(plot, x, y, 0, x.length - 1);
+  ctx.setLineDash([]);
+  // Beyond some hundred, circles would hide the line that they are on.
+  if (x.length > 200) return;
+  for (let index = 0; index < x.length; index += 1) {
+    const value = y[index] as number;
+    if (!Number.isFinite(value)) continue;
+    ctx.beginPath();
+    const top = plot.valToPos(value, "y", true);
+    ctx.arc(plot.valToPos(x[index] as number, "x", true), top, 3 * scale, 0, 2 * Math.PI);
+    ctx.fill();
+  }
+}
+
+/** A mark with its text; the texts of several marks stand below each other. */
+function drawMark(plot: uPlot, { x, text }: DrawnLine["marks"][number], index: number, color: string): void {
+  const { ctx, bbox } = plot;
+  const scale = scaleOf(plot);
+  const left = plot.valToPos(x, "x", true);
+  ctx.strokeStyle = ctx.fillStyle = color;
+  ctx.lineWidth = 1.5 * scale;
+  ctx.setLineDash([3 * scale, 3 * scale]);
+  ctx.beginPath();
+  ctx.moveTo(left, bbox.top);
+  ctx.lineTo(left, bbox.top + bbox.height);
+  ctx.stroke();
+  ctx.setLineDash([]);
+  ctx.beginPath();
+  ctx.moveTo(left - 5 * scale, bbox.top);
+  ctx.lineTo(left + 5 * scale, bbox.top);
+  ctx.lineTo(left, bbox.top + 8 * scale);
+  ctx.fill();
+  ctx.font = `600 ${11 * scale}px sans-serif`;
+  ctx.textBaseline = "top";
+  const toLeft = left > bbox.left + bbox.width / 2;
+  ctx.textAlign = toLeft ? "right" : "left";
+  ctx.fillText(text, left + (toLeft ? -8 : 8) * scale, bbox.top + (2 + 14 * index) * scale);
+}

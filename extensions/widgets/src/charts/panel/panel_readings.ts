@@ -1,0 +1,111 @@
+// Formatted values of one chart: for its legend, its table, and for screen readers.
+
+import { AXES, formatSeconds } from "../series/axis";
+import { lastAtMost } from "../series/block";
+import { lineOf, type Line, type LineOptions, type Metric, type Reading, readingAt } from "../series/line";
+import { formatWhole } from "../../number_format";
+import { METRIC_TEXTS, type MetricText } from "./metric_text";
+import type { ViewState } from "./view_state";
+
+export class PanelReadings {
+  constructor(
+    private readonly metric: Metric,
+    private readonly state: ViewState,
+  ) {}
+
+  /** Description of the current position, for a key press or the legend. */
+  get sentence(): string {
+    const { store, shown } = this.state;
+    const { spoken } = this.text;
+    if (store.empty) return `${spoken}: nothing yet`;
+    const values = shown.map(({ key, label }) => `${label} ${this.valueText(key)}`);
+    return `${spoken} at ${this.placeText}: ${values.join(", ")}`;
+  }
+
+  /** Titles of the evaluations' metric come from the kernel. */
+  get text(): MetricText {
+    const text = METRIC_TEXTS[this.metric];
+    if (this.metric === "loss" && this.state.context.stepName() === "round") {
+      return { ...text, spoken: "Loss of the clients while training", unit: "mean of the clients while training" };
+    }
+    if (this.metric !== "metric") return text;
+    for (const { key } of this.state.context.curves()) {
+      const metric = this.state.store.curve(key)?.facts.metric;
+      if (metric) return { ...text, ...metric, spoken: `${metric.title}, ${metric.unit}` };
+    }
+    return text;
+  }
+
+  windowText(): string {
+    const { store, context } = this.state;
+    const windows = context.curves().map(({ key }) => store.curve(key)?.facts.rate_window ?? 0);
+    const over = Math.max(context.smoothing(), ...windows);
+    return over > 0 ? `mean of the last ${over.toLocaleString("en")} ${context.stepName()}s` : "";
+  }
+
+  get options(): LineOptions {
+    const { context } = this.state;
+    return { axis: context.axis(), smoothing: context.smoothing(), window: this.state.range };
+  }
+
+  lineOf(key: string): Line | null {
+    const curve = this.state.store.curve(key);
+    return curve ? lineOf(curve, this.metric, this.options) : null;
+  }
+
+  incidentTexts(): string {
+    return this.state.shown
+      .flatMap(({ key, label }) =>
+        [...(this.state.store.curve(key)?.facts.incidents ?? [])].sort((a, b) => a.step - b.step).map(({ text }) => `${label}: ${text}.`),
+      )
+      .join(" ");
+  }
+
+  private reading(key: string): Reading | null {
+    const curve = this.state.store.curve(key);
+    return curve ? readingAt(curve, this.metric, this.options, this.state.cursor) : null;
+  }
+
+  valueText(key: string): string {
+    const found = this.reading(key);
+    if (!found) return "–";
+    const { format } = this.text;
+    const text = (value: number) => (Number.isFinite(value) ? format(value) : "not finite");
+    if (this.metric === "metric") return found.evaluation === null ? "–" : text(found.evaluation);
+    if (found.value === null || found.step === 0) return "–";
+    if (this.metric !== "loss") {
+      return Number.isFinite(found.value) ? `${format(found.value)}${this.rankText(key, found.step)}` : "–";
+    }
+    const test = found.evaluation === null ? "" : `, test ${text(found.evaluation)}`;
+    return `${text(found.value)}${test}`;
+  }
+
+  /** The memory of each process of several. */
+  private rankText(key: string, step: number): string {
+    const memory = this.metric === "memory" ? this.state.store.curve(key)?.rankMemory : undefined;
+    const at = memory ? lastAtMost(memory.step, step) : -1;
+    if (!memory || at < 0) return "";
+    const sizes = memory.ranks.map((values) => this.text.format(values[at] as number));
+    return ` = ${sizes.join(" + ")}`;
+  }
+
+  /** Where the cursor is, or the last step. */
+  get placeText(): string {
+    const { cursor, store, context, shown } = this.state;
+    const axis = context.axis();
+    if (axis === "step" || cursor === null) {
+      const steps = shown.map(({ key }) => this.reading(key)?.step ?? 0);
+      return `${context.stepName()} ${formatWhole(cursor === null ? store.lastStep : Math.max(0, ...steps))}`;
+    }
+    return axis === "time" ? formatSeconds(cursor) : `${formatWhole(cursor)} ${AXES[axis].label}`;
+  }
+
+  /** The value of a row of the table of points. */
+  valueAtStep(key: string, step: number): string {
+    const curve = this.state.store.curve(key);
+    if (!curve || curve.overview.lastStep < step) return "–";
+    const reading = readingAt(curve, this.metric, { ...this.options, axis: "step" }, step);
+    const value = this.metric === "metric" ? reading?.evaluation : reading?.value;
+    return value == null ? "–" : Number.isFinite(value) ? this.text.format(value) : "not finite";
+  }
+}

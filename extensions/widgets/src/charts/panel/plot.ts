@@ -1,0 +1,167 @@
+// One uPlot chart in the look of JupyterLab's theme: axes, cursor, and the selection to zoom in. The
+// lines are drawn by drawing.ts, since each curve has its own steps.
+
+import uPlot from "uplot";
+import { setAttribute } from "../../element";
+import type { HorizontalAxis } from "../series/axis";
+import { type DrawnLine, drawLines } from "./drawing";
+import { formatTick } from "../../number_format";
+import { logTicks, type Range } from "./scales";
+import type { Theme } from "../../theme";
+import { zoomOf } from "../../zoom";
+
+export interface PlotOptions {
+  theme: Theme;
+  axis: HorizontalAxis;
+  logarithmic: boolean;
+  /** The lines to draw. */
+  lines: () => DrawnLine[];
+  /** Called with the place under the pointer, or null when the pointer leaves. */
+  onPoint: (x: number | null) => void;
+  /** Called with the part of the axis that was selected. */
+  onSelect: (range: Range) => void;
+}
+
+/** Of a drag that selects, in pixels; a shorter one is a click. */
+const LEAST_DRAG = 5;
+
+export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
+  const { theme, axis, logarithmic } = options;
+  const { zoom } = theme;
+  const look = {
+    stroke: theme.text,
+    font: theme.font,
+    grid: { stroke: theme.grid, width: zoom },
+    ticks: { stroke: theme.axis, width: zoom, size: 4 * zoom },
+    gap: 5 * zoom,
+  };
+  const plot = new uPlot(
+    {
+      ...sizeIn(into),
+      padding: [8 * zoom, 18 * zoom, 0, 0],
+      legend: { show: false },
+      cursor: {
+        y: false,
+        drag: { x: true, y: false, setScale: false, dist: LEAST_DRAG },
+        points: { show: false },
+        bind: {
+          // With the shift key a drag pans; a double click shows all.
+          mousedown: (_, __, select) => (event) => {
+            if (!event.shiftKey && event.button === 0) select(event);
+            return null;
+          },
+          dblclick: () => () => null,
+        },
+      },
+      scales: {
+        x: { time: false, auto: false, min: 0, max: 1 },
+        y: { distr: logarithmic ? 3 : 1, auto: false, min: 0.1, max: 1 },
+      },
+      axes: [
+        {
+          ...look,
+          label: axis.label,
+          labelFont: theme.font,
+          labelSize: 16 * zoom,
+          labelGap: 0,
+          size: 28 * zoom,
+          space: axis.space * zoom,
+          incrs: axis.increments,
+          values: (_, splits, __, ___, increment) => splits.map((split) => axis.text(split, increment)),
+        },
+        {
+          ...look,
+          size: (_, values) => labelWidth(values, theme),
+          space: 30 * zoom,
+          values: (_, splits) => splits.map((split) => (split === null ? "" : valueText(split))),
+          ...(logarithmic
+            ? {
+                splits: (_: uPlot, __: number, min: number, max: number) => logTicks(min, max),
+                filter: (_: uPlot, splits: number[]) => splits,
+              }
+            : {}),
+        },
+      ],
+      series: [{}, { show: true, points: { show: false } }],
+      hooks: {
+        draw: [(drawn) => drawLines(drawn, options.lines(), theme.error)],
+        setCursor: [
+          (drawn) => {
+            // uPlot also calls this when data move beneath a resting cursor; only a pointer counts.
+            if (!drawn.over.matches(":hover")) return;
+            const { left } = drawn.cursor;
+            options.onPoint(left == null || left < 0 ? null : drawn.posToVal(left, "x"));
+          },
+        ],
+        setSelect: [
+          (drawn) => {
+            const { left, width } = drawn.select;
+            if (width >= LEAST_DRAG) {
+              options.onSelect([drawn.posToVal(left, "x"), drawn.posToVal(left + width, "x")]);
+            }
+            drawn.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          },
+        ],
+      },
+    },
+    // uPlot needs some data to draw its axes; the curves are not among them.
+    [[0, 1], [null, null]],
+    into,
+  );
+  plot.over.addEventListener("mouseleave", () => options.onPoint(null));
+  return plot;
+}
+
+/** Gives a plot the size of its place, unless that is hidden. */
+export function fitPlot(plot: uPlot, into: HTMLElement): void {
+  const { width, height } = sizeIn(into);
+  if (width === 0 || height === 0) return;
+  if (width !== plot.width || height !== plot.height) plot.setSize({ width, height });
+}
+
+function sizeIn(into: HTMLElement): { width: number; height: number } {
+  const zoom = zoomOf(into);
+  return { width: Math.round(into.clientWidth * zoom), height: Math.round(into.clientHeight * zoom) };
+}
+
+/** Shows these parts of both axes. */
+export function setRanges(plot: uPlot, x: Range, y: Range): void {
+  plot.batch(() => {
+    plot.setScale("x", { min: x[0], max: x[1] });
+    plot.setScale("y", { min: y[0], max: y[1] });
+  });
+}
+
+/** Puts the cursor of `plot` on `x`, with the text `place` beside it, or takes it away, without
+ * calling `onPoint`. */
+export function setCursor(plot: uPlot, x: number | null, place: string): void {
+  if (x === null && (plot.cursor.left ?? -10) < 0) return;
+  const left = x === null ? -10 : plot.valToPos(x, "x");
+  const width = plot.over.clientWidth;
+  const within = left >= 0 && left <= width;
+  const line = plot.over.querySelector(".u-cursor-x");
+  if (line && within) {
+    setAttribute(line, "data-place", place);
+    setAttribute(line, "data-side", left > width / 2 ? "left" : "right");
+  }
+  plot.setCursor({ left: within ? left : -10, top: within ? plot.over.clientHeight / 2 : -10 }, false);
+}
+
+/** Text of a tick on the axis of values. */
+export function valueText(value: number): string {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size < 1e-3) return value.toExponential(0);
+  if (size >= 1e15) return Number(value.toPrecision(4)).toExponential(); // of a diverged run
+  return formatTick(Number(value.toPrecision(4)));
+}
+
+const measured = document.createElement("canvas").getContext("2d");
+
+/** Room for the longest label and its tick, in CSS pixels. */
+function labelWidth(values: string[] | null, { font, zoom }: Theme): number {
+  if (!values || !measured) return 46 * zoom;
+  measured.font = font;
+  const longest = Math.max(0, ...values.map((text) => measured.measureText(text).width));
+  return Math.max(36 * zoom, Math.ceil(longest) + 14 * zoom);
+}

@@ -1,0 +1,77 @@
+// The shown part of the curves: the same for all charts of a view.
+
+import { type AxisName, AXES, positions, type StepName } from "../series/axis";
+import type { CurveLook } from "./legend";
+import { niceAbove, panned, type Range, zoomed } from "./scales";
+import type { SeriesStore } from "../series/series_store";
+
+/** State from the kernel other than the points. */
+export interface ViewContext {
+  curves: () => CurveLook[];
+  totalSteps: () => number;
+  /** Whether evaluations will follow. */
+  evaluates: () => boolean;
+  /** Text while there is nothing to show. */
+  hint: () => string;
+  axis: () => AxisName;
+  stepName: () => StepName;
+  smoothing: () => number;
+  scaleOf: (panel: string) => string;
+  hidden: () => string[];
+}
+
+export class ViewState {
+  /** The part of the axis that is shown; null: all of it. */
+  window: Range | null = null;
+  /** Where all charts are pointed at; null: nowhere. */
+  cursor: number | null = null;
+  highlighted: string | null = null;
+
+  constructor(
+    readonly store: SeriesStore,
+    readonly context: ViewContext,
+  ) {}
+
+  /** The curves that are not hidden, with their style. */
+  get shown(): CurveLook[] {
+    const hidden = this.context.hidden();
+    return this.context.curves().filter(({ key }) => !hidden.includes(key));
+  }
+
+  /** All of the axis: up to the last point, or during a run a little further. */
+  get full(): Range {
+    const axis = this.context.axis();
+    let last = 0;
+    for (const { key } of this.context.curves()) {
+      const curve = this.store.curve(key);
+      const place = curve && positions(curve.overview, axis);
+      last = Math.max(last, place?.[place.length - 1] ?? 0);
+      if (axis === "step") last = Math.max(last, curve?.evaluations.step.at(-1) ?? 0);
+    }
+    if (last === 0) return [0, 1];
+    const total = this.context.totalSteps();
+    if (this.store.lastStep >= total) return [0, last];
+    const further = niceAbove(last);
+    return [0, axis === "step" ? Math.min(further, total) : further];
+  }
+
+  get range(): Range {
+    return this.window ?? this.full;
+  }
+
+  zoom(at: number, factor: number): void {
+    const { least } = AXES[this.context.axis()];
+    this.window = zoomed(this.range, at, factor, this.full, least);
+  }
+
+  pan(distance: number): void {
+    if (this.window) this.window = panned(this.window, distance, this.full);
+  }
+
+  select([low, high]: Range): void {
+    const { least } = AXES[this.context.axis()];
+    const middle = (low + high) / 2;
+    const half = Math.max(high - low, least) / 2;
+    this.window = [Math.max(0, middle - half), middle + half];
+  }
+}

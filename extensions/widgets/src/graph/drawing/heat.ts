@@ -1,0 +1,64 @@
+// Time and memory by node after a profile, and their sums by group.
+
+import { formatBytes, formatSignificant } from "../../number_format";
+import type { GraphData, Item } from "../data/graph_data";
+
+export interface Painted {
+  engine: string;
+  /** Microseconds of a step for each node; NaN where the profile does not name it. */
+  times: Float32Array;
+  /** Bytes of the node's results; NaN where they are not known. */
+  bytes: Float32Array;
+}
+
+export type PaintBy = "time" | "memory";
+
+export class Heat {
+  private readonly byGroup: Float64Array;
+  private readonly values: Float32Array;
+  readonly hottest: number;
+
+  constructor(
+    data: GraphData,
+    painted: Painted,
+    readonly by: PaintBy,
+  ) {
+    this.values = by === "time" ? painted.times : painted.bytes;
+    this.byGroup = new Float64Array(data.groupLabels.length).fill(NaN);
+    const add = (group: number, value: number) => {
+      this.byGroup[group] = (Number.isNaN(this.byGroup[group]!) ? 0 : this.byGroup[group]!) + value;
+    };
+    this.values.forEach((value, node) => {
+      if (!Number.isNaN(value)) add(data.groupOf[node]!, value);
+    });
+    for (let group = this.byGroup.length - 1; group > 0; group--) {
+      if (!Number.isNaN(this.byGroup[group]!)) add(data.groupParents[group]!, this.byGroup[group]!);
+    }
+    this.hottest = Math.max(0, ...[...this.values].filter((value) => !Number.isNaN(value)));
+  }
+
+  /** How hot a box is, by the hottest node, and what to write; null where nothing is known. */
+  of(item: Item): { share: number; text: string } | null {
+    const value = item < 0 ? this.byGroup[-item]! : this.values[item]!;
+    if (Number.isNaN(value)) return null;
+    const share = this.hottest > 0 ? Math.min(1, value / this.hottest) : 0;
+    return { share, text: this.format(value) };
+  }
+
+  format(value: number): string {
+    return this.by === "time" ? formatTime(value) : formatBytes(value);
+  }
+}
+
+/** Microseconds as people read them: 12.3 µs · 1.20 ms. */
+export function formatTime(us: number): string {
+  return us < 1000 ? `${formatSignificant(us)}\u00a0µs` : `${formatSignificant(us / 1000)}\u00a0ms`;
+}
+
+/** Decodes a message of the kernel: times of the nodes, then their bytes. */
+export function paintedOf(content: Record<string, unknown>, buffers: DataView[]): Painted {
+  const [times, bytes] = buffers.map(
+    (data) => new Float32Array(data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength)),
+  );
+  return { engine: String(content["engine"]), times: times!, bytes: bytes! };
+}

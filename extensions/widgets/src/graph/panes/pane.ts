@@ -1,0 +1,266 @@
+// One graph on a canvas: its layout, what of it is open, and the part that is seen.
+
+import { element } from "../../element";
+import { Camera } from "../drawing/camera";
+import { draw, EVERYTHING, type Look } from "../drawing/draw";
+import type { GraphData, Item } from "../data/graph_data";
+import type { Heat } from "../drawing/heat";
+import type { Point } from "../layout/layout";
+import type { LayoutClient } from "../layout/layout_client";
+import { type Palette, readPalette } from "../drawing/marks";
+import { Minimap } from "../drawing/minimap";
+import { CanvasPainter, SvgPainter } from "../drawing/painter";
+import { type Scene, SceneMaker } from "../drawing/scene";
+
+export interface PaneListener {
+  onOpened: (groups: ReadonlySet<number>) => void;
+  onScene: () => void;
+}
+
+/** How long a layout may take before the pane says that it is in progress, in milliseconds. */
+const PATIENCE_MS = 150;
+/** The smallest scale at which the first view of a graph can be read. */
+const READABLE = 0.55;
+export class Pane {
+  readonly root: HTMLElement;
+  readonly surface = element("div", { class: "wb-graph-surface", tabindex: "0", role: "application" });
+  open = new Set<number>();
+  scene: Scene | null = null;
+  selected: Item | null = null;
+  linked: ReadonlySet<Item> = new Set();
+  found: readonly number[] = [];
+  heat: Heat | null = null;
+  private readonly canvas = element("canvas", { "aria-hidden": "true" });
+  readonly camera = new Camera();
+  private readonly minimap: Minimap;
+  private readonly maker: SceneMaker;
+  private readonly busy = element("div", { class: "wb-graph-busy", role: "status", hidden: "" });
+  private readonly resized: ResizeObserver;
+  private palette: Palette | null = null;
+  private painter: CanvasPainter | null = null;
+  private making = new AbortController();
+  private frame = 0;
+  /** Whether somebody has panned or zoomed: then the view is theirs. */
+  private moved = false;
+  private seenWidth = 0;
+
+  constructor(
+    readonly data: GraphData,
+    layouts: LayoutClient,
+    private readonly listener: PaneListener,
+  ) {
+    this.maker = new SceneMaker(data, (input, signal) => layouts.layOut(input, signal));
+    this.minimap = new Minimap((center) => {
+      const { width, height } = this.size;
+      this.camera.x = center.x - width / this.camera.scale / 2;
+      this.camera.y = center.y - height / this.camera.scale / 2;
+      this.redraw();
+    });
+    const count = data.operatorCount.toLocaleString("en");
+    const head = element(
+      "div",
+      { class: "wb-graph-head" },
+      element("h3", {}, data.key),
+      element("span", { class: "wb-note" }, `${count} nodes`),
+    );
+    this.surface.append(this.canvas, this.minimap.root, this.busy);
+    this.surface.setAttribute("aria-label", `Graph ${data.title}, ${count} nodes. Arrow keys move along edges.`);
+    // The notebook's own shortcuts are not meant while the graph has the focus.
+    this.surface.dataset["lmSuppressShortcuts"] = "true";
+    const notices = data.notices.map((notice) => element("p", { class: "wb-note" }, notice));
+    this.root = element("section", { class: "wb-graph-pane", "aria-label": data.title }, head, ...notices, this.surface);
+    this.resized = new ResizeObserver(() => this.resize());
+    this.resized.observe(this.surface);
+  }
+
+  /** Whether it says that a layout is in progress. */
+  get isBusy(): boolean {
+    return !this.busy.hidden;
+  }
+
+  /** Opens exactly these groups; keeps `anchor` where it stands. Gives up what is in progress. */
+  async show(open: ReadonlySet<number>, anchor: Item | null = null): Promise<boolean> {
+    this.making.abort();
+    const making = (this.making = new AbortController());
+    const timer = window.setTimeout(() => this.sayBusy(), PATIENCE_MS);
+    const scene = await this.maker.make(open, making.signal);
+    window.clearTimeout(timer);
+    if (making === this.making) this.busy.hidden = true;
+    if (!scene) return false;
+    const first = this.scene === null;
+    const before = anchor === null ? undefined : this.scene?.box.get(anchor);
+    this.open = new Set(open);
+    this.scene = scene;
+    const after = anchor === null ? undefined : scene.box.get(anchor);
+    if (before && after) {
+      this.camera.x += after.x - before.x;
+      this.camera.y += after.y - before.y;
+    }
+    if (first) this.camera.begin(scene, this.size, READABLE);
+    if (this.selected !== null && !scene.box.has(this.selected)) {
+      this.selected = this.selected < 0 ? null : scene.visible.boxOf(this.selected);
+    }
+    this.palette ??= readPalette(this.root);
+    this.minimap.show(this.data, scene, this.palette);
+    this.listener.onScene();
+    this.redraw();
+    return true;
+  }
+
+  /** Opens or closes one group. */
+  async toggle(group: number): Promise<void> {
+    const open = new Set(this.open);
+    if (!open.delete(group)) open.add(group);
+    if (await this.show(open, -group)) {
+      const box = this.scene?.box.get(-group);
+      if (box && open.has(group)) this.camera.reveal(box, this.size);
+      this.redraw();
+      this.listener.onOpened(this.open);
+    }
+  }
+
+  /** Opens the groups around a node and brings it into view. */
+  async reveal(node: number): Promise<void> {
+    const open = new Set(this.open);
+    for (let group = this.data.groupOf[node]!; group > 0; group = this.data.groupParents[group]!) open.add(group);
+    const changed = open.size > this.open.size;
+    if (changed && !(await this.show(open))) return;
+    if (changed) this.listener.onOpened(this.open);
+    this.look(node);
+  }
+
+  /** Brings a box into view. */
+  look(item: Item): void {
+    const box = this.scene?.box.get(item);
+    if (!box) return;
+    this.moved = true;
+    if (this.camera.scale < READABLE) {
+      const { width, height } = this.size;
+      this.camera.scale = 0.8;
+      this.camera.x = box.x + box.width / 2 - width / 2 / 0.8;
+      this.camera.y = box.y + box.height / 2 - height / 2 / 0.8;
+    }
+    this.camera.reveal(box, this.size);
+    this.redraw();
+  }
+
+  fit(): void {
+    if (!this.scene) return;
+    this.camera.fit(this.scene, this.size);
+    this.redraw();
+  }
+
+  /** Scales by `factor` around a point of the surface: its middle, if none is given. */
+  zoom(factor: number, at?: Point): void {
+    const { width, height } = this.size;
+    this.moved = true;
+    this.camera.zoom(factor, at ?? { x: width / 2, y: height / 2 });
+    this.redraw();
+  }
+
+  pan(dx: number, dy: number): void {
+    this.moved = true;
+    this.camera.pan(dx, dy);
+    this.redraw();
+  }
+
+  /** The theme has changed. */
+  restyle(): void {
+    this.palette = readPalette(this.root);
+    this.painter = null;
+    if (this.scene) this.minimap.show(this.data, this.scene, this.palette);
+    this.redraw();
+  }
+
+  redraw(): void {
+    if (this.frame) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.drawNow();
+    });
+  }
+
+  /** The whole scene as an SVG file. */
+  svg(): string {
+    const palette = this.palette ?? readPalette(this.root);
+    const painter = new SvgPainter();
+    const { scene } = this;
+    if (!scene) return "";
+    const look = { ...this.lookNow(palette), selected: null, linked: new Set<Item>(), found: new Map<Item, number>() };
+    draw(painter, this.data, scene, look, EVERYTHING);
+    return painter.document(scene.width, scene.height, palette.surface, palette.font, this.data.title);
+  }
+
+  close(): void {
+    this.making.abort();
+    this.resized.disconnect();
+    cancelAnimationFrame(this.frame);
+  }
+
+  private get size() {
+    return { width: this.surface.clientWidth, height: this.surface.clientHeight };
+  }
+
+  private drawNow(): void {
+    const { scene } = this;
+    const { width, height } = this.size;
+    if (!scene || !width || !height) return;
+    const palette = (this.palette ??= readPalette(this.root));
+    const ratio = window.devicePixelRatio || 1;
+    if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
+      this.canvas.width = Math.round(width * ratio);
+      this.canvas.height = Math.round(height * ratio);
+    }
+    const context = this.painter?.context ?? this.canvas.getContext("2d");
+    if (!context) return;
+    this.painter ??= new CanvasPainter(context, palette.font);
+    const { x, y, scale } = this.camera;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    context.setTransform(scale * ratio, 0, 0, scale * ratio, -x * scale * ratio, -y * scale * ratio);
+    const view = { left: x, top: y, right: x + width / scale, bottom: y + height / scale, scale };
+    draw(this.painter, this.data, scene, this.lookNow(palette), view);
+    this.minimap.draw(this.camera, this.size, palette);
+  }
+
+  private lookNow(palette: Palette): Look {
+    const found = new Map<Item, number>();
+    if (this.scene) {
+      for (const node of this.found) {
+        const box = this.scene.visible.boxOf(node);
+        found.set(box, (found.get(box) ?? 0) + 1);
+      }
+    }
+    const heat = this.heat;
+    return {
+      palette,
+      selected: this.selected,
+      linked: this.linked,
+      found,
+      heat: heat && ((item: Item) => heat.of(item)),
+    };
+  }
+
+  /** Keeps what is in the middle there; until somebody has moved, shows what is shown at first. */
+  private resize(): void {
+    const { size } = this;
+    if (!size.width || !size.height) return;
+    if (this.scene && !this.moved) this.camera.begin(this.scene, size, READABLE);
+    else this.camera.x += (this.seenWidth - size.width) / 2 / this.camera.scale;
+    this.seenWidth = size.width;
+    this.redraw();
+  }
+
+  private sayBusy(): void {
+    const cancel = element("button", { type: "button", class: "wb-toggle" }, "Cancel");
+    cancel.addEventListener("click", () => this.cancel());
+    this.busy.replaceChildren("Laying out… ", cancel);
+    this.busy.hidden = false;
+  }
+
+  /** Gives up the layout that is in progress. */
+  cancel(): void {
+    this.making.abort();
+    this.busy.hidden = true;
+  }
+}

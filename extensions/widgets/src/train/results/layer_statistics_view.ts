@@ -1,0 +1,141 @@
+// How large gradients and updates of each layer are, over the steps of a run.
+
+import type { RenderProps } from "@anywidget/types";
+import { element, freshId } from "../../element";
+import { formatWhole } from "../../number_format";
+import { onThemeChange } from "../../theme";
+import { drawRow, extent, type Series } from "./layer_heat";
+import "./layer_statistics_view.css";
+
+interface Engine {
+  engine: string;
+  layers: string[];
+  /** Numbers of the steps, evenly over the run. */
+  steps: number[];
+  /** (2, layers, steps) float32: gradient norms, then update-to-weight ratios. */
+  values: DataView;
+}
+
+interface Traits {
+  engines: Engine[];
+}
+
+const MEASURES = [
+  { title: "Gradient norm", note: "Euclidean norm of the gradient of each layer, before clipping." },
+  {
+    title: "Update-to-weight ratio",
+    note: "Norm of the update of a layer's weights, divided by the norm of these weights.",
+  },
+] as const;
+
+export function seriesOf({ layers, steps, values }: Engine, measure: number): Series {
+  const size = layers.length * steps.length;
+  const start = values.byteOffset + measure * size * 4;
+  return {
+    layers: layers.length,
+    steps: steps.length,
+    values: new Float32Array(values.buffer.slice(start, start + size * 4)),
+  };
+}
+
+/** Three digits, with an exponent where it is small: 0.284 · 3.1e-5. */
+function shortNumber(value: number): string {
+  if (!Number.isFinite(value)) return "not finite";
+  if (value !== 0 && Math.abs(value) < 1e-3) return value.toExponential(1);
+  return value.toPrecision(3);
+}
+
+function render({ model, el, signal }: RenderProps<Traits>): void {
+  el.classList.add("wb", "wb-layer-statistics");
+  let measure = 0;
+  const choice = element("select", { id: freshId("layers") });
+  const chooser = element("span", {}, element("label", { for: choice.id }, "Engine"), " ", choice);
+  const buttons = MEASURES.map(({ title }, at) => {
+    const button = element("button", { type: "button", class: "wb-toggle" }, title);
+    button.addEventListener("click", () => {
+      measure = at;
+      update();
+    });
+    return button;
+  });
+  const tools = element("div", { class: "wb-layer-tools" }, ...buttons, chooser);
+  const note = element("p", { class: "wb-note" });
+  const body = element("tbody");
+  const head = ["Layer", "Last", "Least to most"].map((name) => element("th", { scope: "col" }, name));
+  const over = element("th", { scope: "col" });
+  const table = element(
+    "table",
+    { class: "wb-table" },
+    element("thead", {}, element("tr", {}, ...head, over)),
+    body,
+  );
+  const label = { role: "group", tabindex: "0", "aria-label": "Statistics by layer" };
+  const pointed = element("p", { class: "wb-note wb-pointed", "aria-hidden": "true" });
+  el.append(
+    element("div", { class: "wb-section-head" }, element("h2", {}, "Layers"), tools),
+    note,
+    element("div", { class: "wb-scroll", ...label }, table),
+    pointed,
+  );
+
+  const rowOf = (name: string, at: number, engine: Engine, series: Series, canvas: HTMLElement) => {
+    const all = series.values.subarray(at * series.steps, (at + 1) * series.steps);
+    const range = extent({ layers: 1, steps: series.steps, values: all });
+    const between = range ? range.map(shortNumber).join(" to ") : "–";
+    canvas.addEventListener("pointermove", (event) => {
+      // As a share, which no zoom changes.
+      const box = canvas.getBoundingClientRect();
+      const column = Math.floor(((event.clientX - box.left) / box.width) * series.steps);
+      const step = engine.steps[column];
+      if (step === undefined) return;
+      pointed.textContent = `${name}, step ${formatWhole(step)}: ${shortNumber(all[column] ?? NaN)}`;
+    });
+    canvas.addEventListener("pointerleave", () => (pointed.textContent = ""));
+    const last = all.length ? shortNumber(all[all.length - 1] ?? NaN) : "–";
+    return element(
+      "tr",
+      {},
+      element("th", { scope: "row", title: name }, name),
+      element("td", {}, last),
+      element("td", {}, between),
+      element("td", { class: "wb-heat" }, canvas),
+    );
+  };
+
+  const update = () => {
+    const engines = model.get("engines");
+    el.hidden = engines.length === 0;
+    const names = engines.map(({ engine }) => engine);
+    if (names.join() !== [...choice.options].map(({ value }) => value).join()) {
+      const kept = choice.value;
+      choice.replaceChildren(...names.map((name) => element("option", { value: name }, name)));
+      if (names.includes(kept)) choice.value = kept;
+    }
+    chooser.hidden = names.length < 2;
+    buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === measure)));
+    const chosen = engines.find(({ engine }) => engine === choice.value) ?? engines[0];
+    if (!chosen) return;
+    const series = seriesOf(chosen, measure);
+    const range = extent(series);
+    const shades = range ? ` Faint is ${shortNumber(range[0])}, strong ${shortNumber(range[1])}, by logarithm.` : "";
+    note.textContent = `${MEASURES[measure]?.note ?? ""}${shades}`;
+    const [first, last] = [chosen.steps[0] ?? 0, chosen.steps[chosen.steps.length - 1] ?? 0];
+    over.textContent = `Steps ${formatWhole(first)} to ${formatWhole(last)}`;
+    const style = getComputedStyle(el);
+    const read = (name: string) => style.getPropertyValue(name).trim();
+    const colors = { shade: read("--wb-heat"), error: read("--wb-error") };
+    body.replaceChildren(
+      ...chosen.layers.map((name, at) => {
+        const canvas = element("canvas", { "aria-hidden": "true" });
+        drawRow(canvas, series, at, range, colors);
+        return rowOf(name, at, chosen, series, canvas);
+      }),
+    );
+  };
+  choice.addEventListener("change", update);
+  model.on("change:engines", update);
+  onThemeChange(update, signal);
+  update();
+}
+
+export default { render };

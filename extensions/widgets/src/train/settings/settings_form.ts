@@ -1,0 +1,83 @@
+// The settings as a form: checked while they are typed, each with its default where it is empty.
+
+import type { RenderProps } from "@anywidget/types";
+import { element } from "../../element";
+import { type Line, lineOf, type SettingField, showLine } from "./setting_line";
+import "./settings_form.css";
+
+interface Group {
+  title: string;
+  folded: boolean;
+  fields: SettingField[];
+}
+
+interface Traits {
+  groups: Group[];
+  /** Typed texts by name of the setting. */
+  texts: Record<string, string>;
+  /** Problems of settings, a sentence each, by name. */
+  problems: Record<string, string>;
+}
+
+function render({ model, el }: RenderProps<Traits>): void {
+  el.classList.add("wb", "wb-settings-form");
+  const lines = new Map<string, Line>();
+  const counts = new Map<string, { group: Group; count: HTMLElement }>();
+
+  const rebuild = () => {
+    const groups = model.get("groups");
+    const names = groups.flatMap(({ fields }) => fields.map(({ name }) => name));
+    if (names.join() === [...lines.keys()].join()) {
+      for (const { fields } of groups) {
+        for (const field of fields) lines.get(field.name)?.describe(field);
+      }
+      return;
+    }
+    lines.clear();
+    counts.clear();
+    el.replaceChildren(
+      ...groups.map((group) => {
+        const grid = element("div", { class: "wb-setting-grid" });
+        for (const field of group.fields) {
+          const line = lineOf(field);
+          const type = () => model.send({ kind: "type", name: field.name, text: line.read() });
+          line.input.addEventListener("input", type);
+          lines.set(field.name, line);
+          grid.append(line.el);
+        }
+        const count = element("span", { class: "wb-note" });
+        counts.set(group.title, { group, count });
+        const heading = element("h3", {}, group.title);
+        if (!group.folded) {
+          return element("section", { "aria-label": group.title }, heading, grid);
+        }
+        return element("details", {}, element("summary", {}, heading, " ", count), grid);
+      }),
+    );
+  };
+
+  const update = () => {
+    const texts = model.get("texts");
+    const problems = model.get("problems");
+    for (const [name, line] of lines) {
+      showLine(line, texts[name] ?? "", problems[name] ?? "");
+    }
+    for (const { group, count } of counts.values()) {
+      const wrong = group.fields.filter(({ name }) => name in problems).length;
+      const given = group.fields.filter(({ name }) => name in texts).length;
+      count.textContent = wrong ? `${wrong} wrong` : given ? `${given} given` : "";
+      count.classList.toggle("wb-wrong", wrong > 0);
+    }
+  };
+
+  model.on("change:groups", () => {
+    rebuild();
+    update();
+  });
+  model.on("change:texts", update);
+  model.on("change:problems", update);
+  rebuild();
+  update();
+}
+
+export default { render };

@@ -1,0 +1,8 @@
+// How much larger a presentation shows the page (page.css), for what draws pixels of its own. In a
+// chart (charts.css) the enlargement is undone, since uPlot would blur its canvas and misread the
+// pointer; what is drawn there is larger instead.
+
+/** How many times larger than elsewhere everything around `el` is. */
+export function zoomOf(el: Element): number {
+  return Number(getComputedStyle(el).getPropertyValue("--wb-zoom")) || 1;
+}

@@ -1,0 +1,122 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import appBar from "../../src/app/app_bar";
+import { show, signalOfTest, WidgetModel } from "../widget_model";
+
+const step = (name: string, state: string, note: string) => ({ name, title: name, state, note });
+const traits = () => ({
+  title: "digits-mlp · digits",
+  machine: "quiet",
+  machine_detail: "The machine is quiet.",
+  verdict: "",
+  verdict_detail: "",
+  steps: [step("model", "done", "digits-mlp"), step("train", "needs", "needs an engine")],
+  selected: "model",
+  presenting: false,
+  code_shown: false,
+});
+
+describe("the bar", () => {
+  let shown: ReturnType<typeof show<ReturnType<typeof traits>>>;
+  const tabs = () => [...shown.el.querySelectorAll<HTMLButtonElement>('[role="tab"]')];
+  const page = () => shown.el.closest(".wb-page") as HTMLElement;
+
+  beforeEach(() => {
+    const { render } = appBar();
+    shown = show(
+      {
+        render: (props: Parameters<typeof render>[0]) => {
+          const around = document.createElement("div");
+          const panel = document.createElement("div");
+          around.className = "wb-page";
+          panel.className = "wb-step-train";
+          around.append(props.el, panel);
+          document.body.replaceChildren(around);
+          render(props);
+        },
+      },
+      traits(),
+    );
+  });
+
+  it("says of each step what is there or what it needs", () => {
+    expect(tabs().map((tab) => tab.getAttribute("aria-label"))).toEqual([
+      "model, done: digits-mlp",
+      "train, needs something: needs an engine",
+    ]);
+    expect(tabs().map((tab) => tab.tabIndex)).toEqual([0, -1]);
+  });
+
+  it("changes the step without the kernel, and tells it", () => {
+    tabs()[1]?.click();
+    expect(page().dataset["step"]).toBe("train");
+    expect(shown.model.saved).toEqual([{ selected: "train" }]);
+    expect(tabs()[1]?.getAttribute("aria-selected")).toBe("true");
+  });
+
+  it("is worked by the arrow keys, round the end", () => {
+    const press = (key: string) =>
+      shown.el.querySelector('[role="tablist"]')?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    press("ArrowLeft");
+    expect(shown.model.get("selected")).toBe("train");
+    expect(document.activeElement).toBe(tabs()[1]);
+    press("ArrowRight");
+    expect(shown.model.get("selected")).toBe("model");
+  });
+
+  it("ties a panel to its tab", () => {
+    const panel = page().querySelector(".wb-step-train");
+    expect(panel?.getAttribute("role")).toBe("tabpanel");
+    expect(panel?.getAttribute("aria-labelledby")).toBe(tabs()[1]?.id);
+    expect(tabs()[1]?.getAttribute("aria-controls")).toBe(panel?.id);
+  });
+
+  it("brings the head of a page that is scrolled into view, in the view that is used alone", () => {
+    const moved: Element[] = [];
+    page().scrollIntoView = () => void moved.push(page());
+    page().getBoundingClientRect = () => ({ top: -400 }) as DOMRect;
+    shown.model.receive("selected", "train");
+    expect(moved).toEqual([]);
+    tabs()[0]?.click();
+    expect(moved).toEqual([page()]);
+  });
+
+  it("takes the focus where the panel that has it is hidden, as after Compare in the step Runs", () => {
+    const inside = document.createElement("button");
+    page().querySelector(".wb-step-train")?.append(inside);
+    tabs()[1]?.click();
+    inside.focus();
+    shown.model.receive("selected", "model");
+    expect(document.activeElement).toBe(tabs()[0]);
+  });
+
+  it("says of a step that was in progress that its kernel is gone", () => {
+    shown.model.receive("steps", [step("model", "done", "digits-mlp"), step("train", "busy", "in progress")]);
+    shown.model.lose();
+    expect(tabs().map((tab) => tab.getAttribute("aria-label"))).toEqual([
+      "model, done: digits-mlp",
+      "train, needs something: the kernel is gone",
+    ]);
+  });
+
+  it("has a step of its own in each view; the kernel changes that of all", () => {
+    const { render } = appBar();
+    const model = new WidgetModel(traits());
+    const steps = [0, 1].map(() => {
+      const around = document.createElement("div");
+      const el = document.createElement("div");
+      around.className = "wb-page";
+      around.append(el);
+      document.body.append(around);
+      const signal = signalOfTest();
+      render({ model, el, signal } as unknown as Parameters<typeof render>[0]);
+      return { now: () => around.dataset["step"], tab: (at: number) => el.querySelectorAll<HTMLElement>("[role=tab]")[at] };
+    });
+    steps[0]?.tab(1)?.click();
+    expect(steps.map((view) => view.now())).toEqual(["train", "model"]);
+    steps[1]?.tab(1)?.click();
+    steps[1]?.tab(0)?.click();
+    expect(steps.map((view) => view.now())).toEqual(["train", "model"]);
+    model.receive("selected", "train");
+    expect(steps.map((view) => view.now())).toEqual(["train", "train"]);
+  });
+});

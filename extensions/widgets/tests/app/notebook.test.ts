@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import { insertCellBelow, keepOutputs, type Notebook, type Output, saveIfChanged } from "../../src/app/notebook";
+import { keepPlaceholder } from "../../src/app/placeholder";
+
+const VIEW = "application/vnd.jupyter.widget-view+json";
+
+describe("saving the notebook", () => {
+  it("never begins while another save is in progress", async () => {
+    let under = 0;
+    let most = 0;
+    let saves = 0;
+    const model = { dirty: true, readOnly: false };
+    const notebook: Notebook = {
+      model,
+      save: async () => {
+        under += 1;
+        saves += 1;
+        most = Math.max(most, under);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        under -= 1;
+      },
+    };
+    await Promise.all([saveIfChanged(notebook), saveIfChanged(notebook), saveIfChanged(notebook)]);
+    expect([saves, most]).toEqual([3, 1]);
+    model.dirty = false;
+    await saveIfChanged(notebook);
+    expect(saves).toBe(3);
+  });
+
+  it("continues after a save that failed", async () => {
+    let saves = 0;
+    const notebook: Notebook = {
+      model: { dirty: true, readOnly: false },
+      save: () => {
+        saves += 1;
+        return Promise.reject(new Error("no disk"));
+      },
+    };
+    await saveIfChanged(notebook);
+    await saveIfChanged(notebook);
+    expect(saves).toBe(2);
+  });
+});
+
+describe("a cell below the page", () => {
+  it("stands after the cell that shows the page", () => {
+    const inserted: [number, object][] = [];
+    const output = { data: { [VIEW]: { model_id: "page" } } };
+    const outputs = { length: 1, get: () => output, set: () => undefined };
+    const cells = [{}, { outputs }, {}];
+    const notebook: Notebook = {
+      model: {
+        cells: { length: 3, get: (index) => cells[index] ?? {} },
+        dirty: false,
+        readOnly: false,
+        sharedModel: { insertCell: (index, cell) => inserted.push([index, cell]) },
+      },
+    };
+    expect(insertCellBelow(notebook, "page", "1 + 1")).toBe(true);
+    expect(inserted).toEqual([[2, { cell_type: "code", source: "1 + 1" }]]);
+    expect(insertCellBelow(notebook, "another", "1 + 1")).toBe(false);
+  });
+});
+
+/** A notebook of one cell with these outputs, whose metadata can be read back. */
+function notebookOf(outputs: Output[], metadata: Record<string, unknown> = {}): Notebook {
+  const list = {
+    length: outputs.length,
+    get: (index: number) => outputs[index] ?? {},
+    set: (index: number, output: object) => {
+      outputs[index] = output as Output;
+    },
+  };
+  return {
+    model: {
+      cells: { length: 1, get: () => ({ outputs: list }) },
+      dirty: false,
+      readOnly: false,
+      getMetadata: (key) => metadata[key],
+      setMetadata: (key, value) => {
+        metadata[key] = value;
+      },
+    },
+  };
+}
+
+describe("the static outputs below the page", () => {
+  it("are filled in their order, those of this page alone", () => {
+    const empty = () => ({ data: {}, metadata: { workbench_figure: "" } });
+    const outputs: Output[] = [empty(), { data: { [VIEW]: { model_id: "page" } } }, empty(), empty()];
+    const kept = ["picture", "table"].map((text) => ({ data: { text }, metadata: { workbench_figure: "run" } }));
+    keepOutputs(notebookOf(outputs), "page", "run", kept);
+    expect(outputs.map(({ data }) => data?.["text"])).toEqual([undefined, undefined, "picture", "table"]);
+  });
+});
+
+describe("the placeholder of the page", () => {
+  const STATE = "application/vnd.jupyter.widget-state+json";
+  const states = (metadata: Record<string, unknown>) =>
+    (metadata["widgets"] as Record<string, { state: Record<string, { model_name: string }> }>)[STATE]!.state;
+
+  it("stands under the id of the page, beside what others saved, without those of pages that are gone", () => {
+    const other = { model_module: "m", model_module_version: "1", model_name: "OtherModel", state: {} };
+    const metadata: Record<string, unknown> = { widgets: { [STATE]: { version_major: 2, version_minor: 0, state: { other } } } };
+    keepPlaceholder(notebookOf([{ data: { [VIEW]: { model_id: "first" } } }], metadata), "first");
+    expect(Object.keys(states(metadata)).sort()).toEqual(["first", "other"]);
+    expect(states(metadata)["first"]!.model_name).toBe("HTMLModel");
+    keepPlaceholder(notebookOf([{ data: { [VIEW]: { model_id: "second" } } }], metadata), "second");
+    expect(Object.keys(states(metadata)).sort()).toEqual(["other", "second"]);
+  });
+
+  it("is left alone once it is there: a notebook that is only looked at does not change", () => {
+    const metadata: Record<string, unknown> = {};
+    const notebook = notebookOf([{ data: { [VIEW]: { model_id: "page" } } }], metadata);
+    keepPlaceholder(notebook, "page");
+    const before = metadata["widgets"];
+    keepPlaceholder(notebook, "page");
+    expect(metadata["widgets"]).toBe(before);
+  });
+});

@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import offerList from "../../src/app/offer_list";
+import { show } from "../widget_model";
+
+const offer = (id: string) => ({ id, action: "resume", text: `${id} was interrupted.` });
+
+describe("the offered runs", () => {
+  it("hand the focus on when one is answered", () => {
+    const { el, model } = show(offerList, { offers: [offer("a"), offer("b")] });
+    const tab = document.createElement("button");
+    tab.setAttribute("role", "tab");
+    tab.setAttribute("aria-selected", "true");
+    const page = document.createElement("div");
+    page.className = "wb-page";
+    document.body.replaceChildren(page);
+    page.append(tab, el);
+    const button = (name: string) => el.querySelector(`[aria-label="${name}"]`) as HTMLButtonElement;
+    button("Not now: a was interrupted.").focus();
+    button("Not now: a was interrupted.").click();
+    expect(model.sent).toEqual([{ kind: "dismiss", id: "a" }]);
+    model.receive("offers", [offer("b")]);
+    expect(document.activeElement).toBe(button("Resume: b was interrupted."));
+    model.receive("offers", []);
+    expect(document.activeElement).toBe(tab);
+  });
+});

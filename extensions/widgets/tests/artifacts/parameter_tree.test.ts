@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import parameterTree from "../../src/artifacts/parameter_tree";
+import { show } from "../widget_model";
+
+const names = ["body.0.weight", "body.0.bias", "head.weight", "head.bias"];
+
+function render(patterns: string[] = []) {
+  const parameters = names.map((name) => ({ name, shape: "2 × 2", count: 4 }));
+  return show(parameterTree, { parameters, patterns, problem: "", hint: "" });
+}
+
+describe("the tree of parameters", () => {
+  it("keeps the focus on what folds and unfolds", () => {
+    const { el } = render();
+    const fold = () => el.querySelector(".wb-fold") as HTMLButtonElement;
+    fold().focus();
+    for (const name of ["Unfold body.0", "Fold body.0"]) {
+      fold().click();
+      expect([fold().getAttribute("aria-label"), document.activeElement]).toEqual([name, fold()]);
+    }
+  });
+
+  it("takes brackets that are no range as Python does", () => {
+    const { el } = render(["[z-a]", "head.*"]);
+    expect(el.querySelector(".wb-tree-sum")?.textContent).toContain("2 of 4 parameters are trained");
+    const search = el.querySelector("input") as HTMLInputElement;
+    search.value = "[z-a]";
+    search.dispatchEvent(new Event("input"));
+    expect(el.querySelectorAll("[role=treeitem]").length).toBe(0);
+  });
+});

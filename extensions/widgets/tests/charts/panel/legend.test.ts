@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { Legend } from "../../../src/charts/panel/legend";
+import { look } from "../points";
+
+const silent = { onToggle: () => undefined, onHighlight: () => undefined };
+const texts = (legend: Legend, name: string) =>
+  [...legend.root.querySelectorAll(`.wb-legend-${name}`)].map((each) => each.textContent);
+
+describe("Legend", () => {
+  it("shows each curve with its value and its line", () => {
+    const legend = new Legend(silent);
+    legend.update([look("pytorch"), look("lab", [9, 2])], [], (key) => `${key}!`);
+    expect(texts(legend, "name")).toEqual(["pytorch", "lab"]);
+    expect(texts(legend, "value")).toEqual(["pytorch!", "lab!"]);
+    const dashes = [...legend.root.querySelectorAll("line")].map((line) =>
+      line.getAttribute("stroke-dasharray"),
+    );
+    expect(dashes).toEqual(["", "9 2"]);
+  });
+
+  it("changes values alone while the curves stay the same", () => {
+    const legend = new Legend(silent);
+    legend.update([look("pytorch")], [], () => "1");
+    const [item] = legend.root.children;
+    legend.update([look("pytorch")], [], () => "2");
+    expect(legend.root.children[0]).toBe(item);
+    expect(texts(legend, "value")).toEqual(["2"]);
+  });
+
+  it("hides a curve by a click, and points at one by the focus", () => {
+    const heard: (string | null)[] = [];
+    const legend = new Legend({ onToggle: (key) => heard.push(key), onHighlight: (key) => heard.push(key) });
+    legend.update([look("pytorch")], ["pytorch"], () => "1");
+    const button = legend.root.querySelector("button") as HTMLButtonElement;
+    expect(button.getAttribute("aria-pressed")).toBe("false");
+    expect(texts(legend, "value")).toEqual(["hidden"]);
+    button.click();
+    button.dispatchEvent(new Event("focus"));
+    button.dispatchEvent(new Event("blur"));
+    expect(heard).toEqual(["pytorch", "pytorch", null]);
+  });
+
+  it("shows names as text, never as HTML", () => {
+    const legend = new Legend(silent);
+    legend.update([look("<img src=x>")], [], () => "<b>1</b>");
+    expect(legend.root.querySelector("img, b")).toBeNull();
+    expect(texts(legend, "name")).toEqual(["<img src=x>"]);
+  });
+});

@@ -1,0 +1,140 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { horizontalAxis, type StepName } from "../../../src/charts/series/axis";
+import { Panel } from "../../../src/charts/panel/panel";
+import { ViewState } from "../../../src/charts/panel/view_state";
+import { plots, present } from "../plots";
+import { look, part, storeOf } from "../points";
+
+vi.mock("uplot", () => import("../plots"));
+
+const nothing = () => {};
+const listener = {
+  onPoint: nothing,
+  onSelect: nothing,
+  onWindow: nothing,
+  onReset: nothing,
+  onToggle: nothing,
+  onHighlight: nothing,
+  onScale: nothing,
+  onRead: nothing,
+};
+
+describe("a chart", () => {
+  let panel: Panel;
+  let state: ViewState;
+  let stepName: StepName;
+  let evaluates: boolean;
+  const sized = (width: number, height: number) => {
+    Object.defineProperty(panel.surface, "clientWidth", { value: width, configurable: true });
+    Object.defineProperty(panel.surface, "clientHeight", { value: height, configurable: true });
+  };
+
+  beforeEach(() => {
+    plots.length = 0;
+    stepName = "step";
+    evaluates = false;
+    const store = storeOf(part("fake", 0, [3, 2, 1], { metric: { title: "Accuracy", unit: "%" } }));
+    state = new ViewState(store, {
+      curves: () => [look("fake")],
+      totalSteps: () => 3,
+      evaluates: () => evaluates,
+      hint: () => "Loading.",
+      axis: () => "step",
+      stepName: () => stepName,
+      smoothing: () => 0,
+      scaleOf: () => "auto",
+      hidden: () => [],
+    });
+    panel = new Panel("loss", state, listener);
+    document.body.replaceChildren(panel.root);
+  });
+
+  it("of a metric is shown for steps, and not for rounds, which have charts of their own", () => {
+    const metric = new Panel("metric", state, listener);
+    metric.place();
+    expect(metric.root.hidden).toBe(false);
+    stepName = "round";
+    metric.place();
+    expect(metric.root.hidden).toBe(true);
+    expect(horizontalAxis("step", stepName).label).toBe("round");
+    expect(horizontalAxis("time", stepName).label).toBe("time in training");
+  });
+
+  it("of a metric has its place before the first evaluation, where one will follow", () => {
+    state = new ViewState(storeOf(part("fake", 0, [3])), state.context);
+    const metric = new Panel("metric", state, listener);
+    metric.place();
+    expect(metric.root.hidden).toBe(true);
+    evaluates = true;
+    metric.place();
+    expect(metric.root.hidden).toBe(false);
+  });
+
+  it("of the loss says what is waited for, and the others do not repeat it", () => {
+    state = new ViewState(storeOf(), state.context);
+    const hints = (["loss", "throughput"] as const).map((metric) => {
+      const waiting = new Panel(metric, state, listener);
+      waiting.describe();
+      expect(waiting.root.querySelector(".wb-waiting")).not.toBeNull();
+      return waiting.root.querySelector(".wb-plot-hint")?.textContent;
+    });
+    expect(hints).toEqual(["Loading.", ""]);
+  });
+
+  it("that is hidden while the theme changes has its size when it is shown again", () => {
+    sized(400, 200);
+    panel.draw();
+    sized(0, 0);
+    panel.rebuild();
+    sized(400, 200);
+    panel.place();
+    panel.draw();
+    expect(plots.at(-1)).toMatchObject({ width: 400, height: 200 });
+  });
+
+  it("whose room has changed silently has its size at the next draw", () => {
+    sized(400, 200);
+    panel.draw();
+    sized(300, 150);
+    panel.place();
+    expect(plots).toMatchObject([{ width: 300, height: 150 }]);
+  });
+
+  it("is drawn anew in a presentation, larger by its zoom, which is undone for it", () => {
+    sized(400, 200);
+    for (const zoom of [1, 1.3, 1]) {
+      present(zoom);
+      panel.place();
+      panel.draw();
+      expect(plots.at(-1)).toMatchObject({ width: 400 * zoom, height: 200 * zoom });
+    }
+    expect(plots.map(({ axes }) => axes[0]?.font.split(" ")[0])).toEqual(["11px", "14px", "11px"]);
+  });
+
+  it("that shows nothing new leaves the page as it is", async () => {
+    sized(400, 200);
+    panel.place();
+    panel.draw();
+    panel.describe();
+    const seen: MutationRecord[] = [];
+    const observer = new MutationObserver((records) => seen.push(...records));
+    observer.observe(panel.root, { subtree: true, childList: true, attributes: true, characterData: true });
+    panel.place();
+    panel.draw();
+    panel.describe();
+    seen.push(...observer.takeRecords());
+    expect(seen).toEqual([]);
+  });
+
+  it("is a table only once there is something in it", () => {
+    const empty = new Panel("loss", new ViewState(storeOf(part("fake", 0, [])), state.context), listener);
+    const table = (of: Panel) => of.root.querySelector("table") as HTMLTableElement;
+    for (const each of [empty, panel]) {
+      each.showTable(true);
+      each.describe();
+    }
+    expect([table(empty).hidden, table(panel).hidden]).toEqual([true, false]);
+    panel.showTable(false);
+    expect(table(panel).hidden).toBe(true);
+  });
+});

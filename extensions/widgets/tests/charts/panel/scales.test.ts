@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { formatSeconds, increments, tickText } from "../../../src/charts/series/axis";
+import { isLogarithmic, logRange, logTicks, niceAbove, panned, valueRange, zoomed } from "../../../src/charts/panel/scales";
+
+describe("valueRange", () => {
+  it("is 0 to 1 without values", () => expect(valueRange(Infinity, -Infinity, false)).toEqual([0, 1]));
+
+  it("begins at zero where asked", () => expect(valueRange(50, 100, true)).toEqual([0, 108]));
+
+  it("leaves room above and below", () => {
+    const [low, high] = valueRange(10, 20, false);
+    expect(low).toBeCloseTo(9.2);
+    expect(high).toBeCloseTo(20.8);
+  });
+
+  it("does not go below zero for values that do not", () => {
+    expect(valueRange(0.1, 10, false)[0]).toBe(0);
+  });
+
+  it.each([0, 3, -3])("is never empty: all values are %d", (value) => {
+    const [low, high] = valueRange(value, value, false);
+    expect(low).toBeLessThan(high);
+    expect(low).toBeLessThanOrEqual(value);
+    expect(high).toBeGreaterThan(value);
+  });
+});
+
+describe("a logarithmic axis", () => {
+  it("is chosen where curves differ more than 30 times, unless one is set", () => {
+    expect(isLogarithmic("auto", 31)).toBe(true);
+    expect(isLogarithmic("auto", 30)).toBe(false);
+    expect(isLogarithmic("linear", 300)).toBe(false);
+    expect(isLogarithmic("log", 1)).toBe(true);
+  });
+
+  it.each([
+    [0.001, 1000],
+    [900, 290_000],
+    [2, 3],
+    [0.1, 0.11],
+    [1e-9, 1e9],
+  ])("from %d to %d has two to nine ticks, all within", (min, max) => {
+    const ticks = logTicks(min, max);
+    expect(ticks.length).toBeGreaterThanOrEqual(2);
+    expect(ticks.length).toBeLessThanOrEqual(9);
+    expect(Math.min(...ticks)).toBeGreaterThanOrEqual(min);
+    expect(Math.max(...ticks)).toBeLessThanOrEqual(max * (1 + 1e-9));
+  });
+
+  it("has room around its values, and some range without any", () => {
+    const [low, high] = logRange(1, 1);
+    expect(low).toBeLessThan(1);
+    expect(high).toBeGreaterThan(1);
+    expect(logRange(Infinity, -Infinity)).toEqual([0.1, 10]);
+  });
+});
+
+describe("zooming and panning", () => {
+  it("keeps what is under the pointer where it is", () => {
+    expect(zoomed([0, 100], 25, 0.5, [0, 100], 4)).toEqual([12.5, 62.5]);
+  });
+
+  it("stays within the axis and ends with all of it", () => {
+    expect(zoomed([0, 50], 50, 1.5, [0, 100], 4)).toEqual([0, 75]);
+    expect(zoomed([80, 100], 80, 2, [0, 100], 4)).toEqual([60, 100]);
+    expect(zoomed([0, 60], 0, 2, [0, 100], 4)).toBeNull();
+    expect(panned([60, 80], 50, [0, 100])).toEqual([80, 100]);
+    expect(panned([60, 80], -90, [0, 100])).toEqual([0, 20]);
+  });
+
+  it("goes no closer than some steps", () => {
+    const [low, high] = zoomed([10, 14], 12, 0.1, [0, 100], 4) ?? [0, 0];
+    expect(high - low).toBeCloseTo(4);
+  });
+});
+
+describe("the horizontal axis", () => {
+  it("of steps and samples has whole numbers only", () => {
+    for (const axis of ["step", "samples"] as const) {
+      expect(increments(axis).every(Number.isInteger)).toBe(true);
+    }
+  });
+
+  it("names neighbouring steps differently, however large", () => {
+    expect(tickText("step", 512_345, 5)).toBe("512,345");
+    expect(tickText("step", 2_000_000, 500_000)).toBe("2M");
+    expect(tickText("step", 512_000, 1000)).not.toBe(tickText("step", 513_000, 1000));
+  });
+
+  it.each([
+    [0.0123, "12.3\u00a0ms"],
+    [12.34, "12.3\u00a0s"],
+    [125, "2:05"],
+    [3725, "1:02:05"],
+  ])("writes %d seconds as %s", (seconds, text) => expect(formatSeconds(seconds)).toBe(text));
+
+  it("grows in leaps during a run", () => {
+    expect(niceAbove(100)).toBe(100);
+    expect(niceAbove(101)).toBe(150);
+    expect(niceAbove(0.7)).toBeCloseTo(0.8);
+  });
+});

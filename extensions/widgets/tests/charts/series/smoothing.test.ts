@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { offeredSmoothing, smoothed, trailingRate } from "../../../src/charts/series/smoothing";
+
+const floats = (...values: number[]) => Float64Array.from(values);
+
+describe("smoothed", () => {
+  it("leaves values as they are at 0, and a constant at any", () => {
+    expect([...smoothed(floats(1, 2), floats(3, 5), 0)]).toEqual([3, 5]);
+    smoothed(floats(1, 2, 3, 9), floats(4, 4, 4, 4), 7).forEach((value) => expect(value).toBeCloseTo(4, 12));
+  });
+
+  it("is the mean of all values so far, each weighted by its age in steps", () => {
+    const [over, values] = [3, [1, 5, 2, 8]];
+    const found = smoothed(floats(1, 2, 3, 4), floats(...values), over);
+    const weights = [3, 2, 1, 0].map((age) => Math.exp(-age / over));
+    const sum = weights.reduce((total, weight) => total + weight);
+    const expected = values.reduce((total, value, at) => total + value * (weights[at] as number), 0) / sum;
+    expect(found[3]).toBeCloseTo(expected, 12);
+  });
+
+  it("passes over what is not finite", () => {
+    const found = smoothed(floats(1, 2, 3), floats(Number.NaN, 6, Number.NaN), 5);
+    expect(found[0]).toBeNaN();
+    expect([found[1], found[2]]).toEqual([6, 6]);
+  });
+});
+
+describe("trailingRate", () => {
+  const zero = { seconds: 0, samples: 0 };
+
+  it("is samples over seconds of the last steps together, not the mean of their rates", () => {
+    const rate = trailingRate(floats(1, 2), floats(1, 4), floats(32, 64), 10, zero);
+    expect([...rate]).toEqual([32, 16]);
+  });
+
+  it("looks back over the window alone", () => {
+    const steps = floats(1, 2, 3, 4);
+    const rate = trailingRate(steps, floats(100, 101, 102, 103), floats(1, 2, 3, 4), 2, zero);
+    expect(rate[3]).toBeCloseTo(1, 12);
+  });
+
+  it("begins from what was before a part", () => {
+    const rate = trailingRate(floats(11), floats(12), floats(110), 5, { seconds: 10, samples: 100 });
+    expect(rate[0]).toBe(5);
+  });
+});
+
+describe("the slider", () => {
+  it("offers nothing that is longer than a fifth of the run", () => {
+    expect(offeredSmoothing(0)).toEqual([0, 2, 5, 10, 20]);
+    expect(offeredSmoothing(1000)).toEqual([0, 2, 5, 10, 20, 50, 100, 200]);
+  });
+});

@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { ViewState } from "../../src/charts/panel/view_state";
+import { fillValuesTable } from "../../src/charts/values_table";
+import { look, part, storeOf } from "./points";
+
+describe("the table of values", () => {
+  it("has the values at the end without a cursor, and those at the cursor with one", () => {
+    const points = part("fake", 0, [3, 2, 1], { seconds: 2 });
+    const store = storeOf(points);
+    const state = new ViewState(store, {
+      curves: () => [look("fake")],
+      totalSteps: () => 3,
+      evaluates: () => false,
+      hint: () => "",
+      axis: () => "step",
+      stepName: () => "step",
+      smoothing: () => 0,
+      scaleOf: () => "auto",
+      hidden: () => [],
+    });
+    const table = document.createElement("table");
+    const shown = () => {
+      fillValuesTable(table, state);
+      const heads = [...table.querySelectorAll("thead th")].slice(3).map((cell) => cell.textContent);
+      return [heads, [...table.querySelectorAll("tbody td")].slice(2).map((cell) => cell.textContent)];
+    };
+    const at = (place: string) => ["Loss", "Samples/s", "MB", "Time"].map((title) => title + place);
+    expect(shown()).toEqual([at("at the end"), ["1.0000step 3", "16.0", "100", "6.0\u00a0s"]]);
+    state.cursor = 2;
+    expect(shown()).toEqual([at("at the cursor"), ["2.0000step 2", "16.0", "100", "4.0\u00a0s"]]);
+    // Where nothing was evaluated, there is no column for it.
+    const titles = () => [...table.querySelectorAll("thead th")].map((cell) => cell.textContent);
+    expect(titles()).not.toContain("Best test loss");
+    store.curve("fake")!.facts.best_evaluation = { value: 0.5, step: 2 };
+    fillValuesTable(table, state);
+    expect(titles()[3]).toBe("Best test loss");
+    expect([...table.querySelectorAll("tbody td")][2]?.textContent).toBe("0.5000step 2");
+  });
+});

@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import view, { barScale } from "../../src/compare/ratio_bars";
+import { show } from "../widget_model";
+
+const style = { color: "#c2410c", dark_color: "#fb923c", dash: [] };
+const bars = [
+  { label: "pytorch", ratio: 1, interval: [1, 1], ...style },
+  { label: "ondevice", ratio: 1.8, interval: [1.6, 2], ...style },
+];
+const traits = {
+  verdict: "ondevice is 1.8 times as fast as pytorch (1.6 to 2.0); the machine was quiet.",
+  badge: "machine quiet",
+  level: "quiet",
+  reference: "pytorch",
+  bars,
+};
+
+describe("ratio bars", () => {
+  it("say the verdict, then each ratio with its interval", () => {
+    const { el } = show(view, traits);
+    expect(el.querySelector(".wb-verdict")?.textContent).toBe(`machine quiet ${traits.verdict}`);
+    const values = [...el.querySelectorAll("dd")].map((each) => each.textContent);
+    expect(values).toEqual(["reference", "1.80× (1.60 to 2.00)"]);
+    expect(el.querySelectorAll(".wb-whisker").length).toBe(1);
+  });
+
+  it("are not drawn for one run alone", () => {
+    const { el } = show(view, { ...traits, bars: bars.slice(0, 1) });
+    expect(el.querySelector("dl")).toBeNull();
+  });
+
+  it("have lengths from zero, or logarithmic ones where they differ much", () => {
+    expect(barScale([1, 2]).share(1)).toBe(0.5);
+    const { share, logarithmic } = barScale([1, 300]);
+    expect(logarithmic).toBe(true);
+    expect(share(300)).toBe(1);
+    expect(share(1)).toBeGreaterThan(0.05);
+  });
+});

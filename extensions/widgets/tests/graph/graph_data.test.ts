@@ -1,0 +1,152 @@
+import { describe, expect, it } from "vitest";
+import { Camera } from "../../src/graph/drawing/camera";
+import { formatTime, Heat } from "../../src/graph/drawing/heat";
+import { layOut } from "../../src/graph/layout/layout";
+import { shorten, SvgPainter } from "../../src/graph/drawing/painter";
+import { type Scene, SceneMaker, textsOf } from "../../src/graph/drawing/scene";
+import { plain, SearchIndex } from "../../src/graph/data/search";
+import { VisibleGraph } from "../../src/graph/data/visible_graph";
+import { step } from "../../src/graph/panes/walk";
+import { sample } from "./graph_sample";
+
+const data = sample();
+const [MATMUL, RELU, NEG, X, Y] = [0, 1, 2, 3, 4] as const;
+const FIRST = -1;
+
+async function scene(open: number[]): Promise<Scene> {
+  const maker = new SceneMaker(data, (input) => layOut(input, async () => true));
+  return (await maker.make(new Set(open), new AbortController().signal))!;
+}
+
+describe("a graph from the kernel", () => {
+  it("has nodes, edges and groups", () => {
+    expect(data.op(MATMUL)).toBe("MatMul");
+    expect(data.madeBy(RELU)).toBe("rewrite");
+    expect([...data.origins(RELU)]).toEqual([0]);
+    expect([...data.edgeFrom].map((from, edge) => [from, data.edgeTo[edge]])).toEqual([
+      [X, MATMUL],
+      [MATMUL, RELU],
+      [RELU, NEG],
+      [NEG, Y],
+    ]);
+    expect(data.children).toEqual([[X, FIRST, NEG, Y], [MATMUL, RELU]]);
+    expect([...data.sizes]).toEqual([5, 2]);
+    expect(data.operatorCount).toBe(3);
+  });
+
+  it("shows a closed group as one box, an open one as what is in it", () => {
+    const closed = new VisibleGraph(data, new Set());
+    expect(closed.boxOf(MATMUL)).toBe(FIRST);
+    expect(closed.successors(X)).toEqual([FIRST]);
+    expect(closed.successors(FIRST)).toEqual([NEG]);
+    expect([...closed.items()].map(({ item }) => item)).toEqual([X, FIRST, NEG, Y]);
+    const open = new VisibleGraph(data, new Set([1]));
+    expect(open.successors(X)).toEqual([MATMUL]);
+    expect(open.edges.get(1)).toEqual([{ from: MATMUL, to: RELU, count: 1 }]);
+    expect(open.edges.get(0)).toContainEqual({ from: FIRST, to: NEG, count: 1 });
+    expect([...open.items()].map(({ item, level }) => [item, level])).toEqual([
+      [X, 1],
+      [FIRST, 1],
+      [MATMUL, 2],
+      [RELU, 2],
+      [NEG, 1],
+      [Y, 1],
+    ]);
+  });
+
+  it("draws what is in an open group within it", async () => {
+    const made = await scene([1]);
+    const [group, inside] = [made.box.get(FIRST)!, made.box.get(RELU)!];
+    expect(group.open).toBe(true);
+    expect(inside.x).toBeGreaterThan(group.x);
+    expect(inside.y + inside.height).toBeLessThan(group.y + group.height);
+    expect(made.box.get(NEG)!.y).toBeGreaterThan(group.y + group.height);
+  });
+
+  it("names a node by its operator and its module, and by its name where the group says the module", () => {
+    expect(textsOf(data, NEG)).toEqual(["Neg", "n"]);
+    expect(textsOf(data, X)).toEqual(["x", ""]);
+    expect(textsOf(data, FIRST)).toEqual(["first", "2 nodes"]);
+  });
+});
+
+describe("the arrow keys", () => {
+  it("walk along edges, into and out of open groups", async () => {
+    const closed = await scene([]);
+    expect(step(closed, null, "down")).toBe(X);
+    expect(step(closed, X, "down")).toBe(FIRST);
+    expect(step(closed, FIRST, "down")).toBe(NEG);
+    expect(step(closed, NEG, "up")).toBe(FIRST);
+    expect(step(closed, Y, "down")).toBeNull();
+    expect(step(closed, X, "left")).toBeNull();
+    const open = await scene([1]);
+    expect(step(open, X, "down")).toBe(MATMUL);
+    expect(step(open, FIRST, "down")).toBe(MATMUL);
+    expect(step(open, RELU, "down")).toBe(NEG);
+  });
+});
+
+describe("the search", () => {
+  const index = new SearchIndex(data);
+  it("finds names, operators, layers and shapes", () => {
+    expect(index.find("relu")).toEqual([RELU]);
+    expect(index.find("net.first")).toEqual([MATMUL, RELU]);
+    expect(index.find("2x3")).toEqual([MATMUL]);
+    expect(index.find("batch x 2")).toEqual([MATMUL, X]);
+    expect(index.find("relu matmul")).toEqual([]);
+    expect(index.find("  ")).toEqual([]);
+  });
+
+  it("takes shapes as people type them, and leaves words alone", () => {
+    expect(plain("16 × 8")).toBe("16×8");
+    expect(plain("Batch x 10")).toBe("batch×10");
+    expect(plain("Max exp")).toBe("max exp");
+  });
+});
+
+describe("the camera", () => {
+  it("keeps what is under the pointer while it zooms", () => {
+    const camera = new Camera();
+    camera.pan(-30, -40);
+    const before = camera.toScene({ x: 100, y: 50 });
+    camera.zoom(1.7, { x: 100, y: 50 });
+    expect(camera.toScene({ x: 100, y: 50 }).x).toBeCloseTo(before.x, 9);
+    expect(camera.toScene({ x: 100, y: 50 }).y).toBeCloseTo(before.y, 9);
+  });
+
+  it("fits a scene, and moves no more than it must to show a box", () => {
+    const camera = new Camera();
+    camera.fit({ width: 1000, height: 4000 }, { width: 500, height: 400 });
+    expect(camera.toScene({ x: 0, y: 0 }).y).toBeLessThan(0);
+    expect(camera.toScene({ x: 0, y: 400 }).y).toBeGreaterThan(4000);
+    camera.scale = 1;
+    [camera.x, camera.y] = [0, 0];
+    camera.reveal({ x: 50, y: 50, width: 100, height: 40 }, { width: 500, height: 400 });
+    expect([camera.x, camera.y]).toEqual([0, 0]);
+    camera.reveal({ x: 50, y: 1000, width: 100, height: 40 }, { width: 500, height: 400 });
+    expect(camera.toSurface({ x: 50, y: 1040 }).y).toBeLessThanOrEqual(400);
+  });
+});
+
+describe("what is painted after a profile", () => {
+  const times = new Float32Array([30, 10, NaN, NaN, NaN]);
+  const heat = new Heat(data, { engine: "ondevice", times, bytes: times }, "time");
+  it("sums groups and leaves what is not known", () => {
+    expect(heat.of(MATMUL)).toEqual({ share: 1, text: "30.0\u00a0µs" });
+    expect(heat.of(FIRST)!.text).toBe("40.0\u00a0µs");
+    expect(heat.of(NEG)).toBeNull();
+    expect(formatTime(1234)).toBe("1.23\u00a0ms");
+  });
+});
+
+describe("an SVG file", () => {
+  it("escapes names and cuts long ones", () => {
+    const painter = new SvgPainter();
+    painter.text(0, 0, "<a & b>", { size: 10, color: "red" });
+    const text = painter.document(10, 10, "white", "sans-serif", "T<");
+    expect(text).toContain("&#60;a &#38; b&#62;");
+    expect(text).toContain("<title>T&#60;</title>");
+    expect(shorten("abcdefgh", 5, (part) => part.length)).toBe("abcd…");
+    expect(shorten("abc", 5, (part) => part.length)).toBe("abc");
+  });
+});

@@ -1,0 +1,187 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import choiceField from "../../src/model/choice_field";
+import { show } from "../widget_model";
+
+const options = [
+  { value: "digits-mlp", detail: "small", group: "" },
+  { value: "digits-cnn", detail: "larger", group: "" },
+  { value: "text-gpt", detail: "text", group: "" },
+];
+const traits = () => ({
+  label: "Model",
+  list_label: "Samples",
+  placeholder: "a name",
+  description: "",
+  problem: "",
+  options,
+  value: "",
+  disabled: false,
+});
+
+describe("the choice field", () => {
+  let shown: ReturnType<typeof show<ReturnType<typeof traits>>>;
+  let input: HTMLInputElement;
+  let list: HTMLElement;
+  const offered = () => [...list.querySelectorAll("li")].map((li) => li.getAttribute("aria-label"));
+  const press = (key: string) => input.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  const type = (text: string) => {
+    input.focus();
+    input.value = text;
+    input.dispatchEvent(new Event("input"));
+  };
+
+  beforeEach(() => {
+    shown = show(choiceField, traits());
+    input = shown.el.querySelector("input") as HTMLInputElement;
+    list = shown.el.querySelector("ul") as HTMLElement;
+  });
+
+  it("opens for options that come after the typing that asked for them, as of a folder", () => {
+    type("/data/m");
+    expect(list.hidden).toBe(true);
+    shown.model.set("options", [{ value: "/data/mine.onnx", detail: "", group: "" }]);
+    expect(offered()).toEqual(["/data/mine.onnx"]);
+    expect(list.hidden).toBe(false);
+    press("Escape");
+    shown.model.set("options", [...options, { value: "/data/more.onnx", detail: "", group: "" }]);
+    expect(list.hidden).toBe(true);
+  });
+
+  it("is named by its label and closed at first", () => {
+    const label = shown.el.querySelector("label") as HTMLLabelElement;
+    expect(label.textContent).toBe("Model");
+    expect(label.getAttribute("for")).toBe(input.id);
+    expect(list.hidden).toBe(true);
+    expect(list.getAttribute("aria-label")).toBe("Samples");
+    expect(input.placeholder).toBe("a name");
+  });
+
+  it("tells at the field why its value is refused", () => {
+    const alert = () => shown.el.querySelector<HTMLElement>('[role="alert"]') as HTMLElement;
+    expect([alert().hidden, input.getAttribute("aria-invalid")]).toEqual([true, "false"]);
+    shown.model.receive("problem", "No model 'my_net'.");
+    expect([alert().hidden, alert().textContent]).toEqual([false, "No model 'my_net'."]);
+    expect(input.getAttribute("aria-invalid")).toBe("true");
+    expect(input.getAttribute("aria-describedby")).toContain(alert().id);
+  });
+
+  it("offers everything at a click, whatever is in it, and one click chooses", () => {
+    shown.model.receive("value", "text-gpt");
+    input.click();
+    expect(offered()).toEqual(["digits-mlp", "digits-cnn", "text-gpt"]);
+    expect(input.getAttribute("aria-expanded")).toBe("true");
+    (list.querySelectorAll("li")[1] as HTMLElement).click();
+    expect(shown.model.saved).toEqual([{ value: "digits-cnn" }]);
+    expect(input.value).toBe("digits-cnn");
+    expect(list.hidden).toBe(true);
+  });
+
+  it("offers what holds the text that is typed", () => {
+    type("digits");
+    expect(offered()).toEqual(["digits-mlp", "digits-cnn"]);
+    type("nothing of the kind");
+    expect(list.hidden).toBe(true);
+  });
+
+  it("takes what was typed when it is left, and says so once", () => {
+    type("shop.nets:make");
+    input.dispatchEvent(new Event("blur"));
+    input.dispatchEvent(new Event("blur"));
+    expect(shown.model.saved).toEqual([{ value: "shop.nets:make" }]);
+  });
+
+  it.each(["Enter", "Tab"])("takes the only option that holds what is typed at %s", (key) => {
+    type("GPT");
+    press(key);
+    expect(shown.model.get("value")).toBe("text-gpt");
+    expect(input.value).toBe("text-gpt");
+  });
+
+  it("leaves what is typed where several options hold it, or none", () => {
+    type("digits");
+    press("Enter");
+    expect(shown.model.get("value")).toBe("digits");
+    type("shop.nets:make");
+    press("Tab");
+    expect(shown.model.get("value")).toBe("shop.nets:make");
+  });
+
+  it.each(["Enter", "Tab"])("can be emptied, and %s does not bring the old value back", (key) => {
+    shown.model.receive("value", "text-gpt");
+    type("");
+    press(key);
+    input.dispatchEvent(new Event("blur"));
+    expect(shown.model.get("value")).toBe("");
+  });
+
+  it("takes what is typed rather than the old value, which also holds it", () => {
+    shown.model.receive("value", "digits-mlp");
+    type("digits");
+    press("Enter");
+    expect(shown.model.get("value")).toBe("digits");
+  });
+
+  it("keeps the option that is marked when the kernel answers with others", () => {
+    input.click();
+    press("ArrowDown");
+    press("ArrowDown");
+    shown.model.receive("options", [{ value: "net", detail: "", group: "" }, ...options]);
+    press("Enter");
+    expect(shown.model.get("value")).toBe("digits-cnn");
+  });
+
+  it("opens a folder instead of choosing it, and asks for what is in it", () => {
+    shown.model.receive("options", [{ value: "nets/", detail: "", group: "Files" }]);
+    type("ne");
+    press("Enter");
+    expect(shown.model.saved).toEqual([]);
+    expect(input.value).toBe("nets/");
+    expect(shown.model.sent.at(-1)).toEqual({ kind: "look", text: "nets/" });
+  });
+
+  it("says what an option is to those who cannot see it", () => {
+    input.click();
+    expect(list.querySelector("li")?.getAttribute("aria-description")).toBe("small");
+  });
+
+  it("is worked by the arrow keys and Enter", () => {
+    press("ArrowDown");
+    expect(list.hidden).toBe(false);
+    press("ArrowDown");
+    press("ArrowDown");
+    const active = list.querySelector('[aria-selected="true"]');
+    expect(active?.getAttribute("aria-label")).toBe("digits-cnn");
+    expect(input.getAttribute("aria-activedescendant")).toBe(active?.id);
+    press("Enter");
+    expect(shown.model.get("value")).toBe("digits-cnn");
+  });
+
+  it("goes round from the first option to the last", () => {
+    press("ArrowUp");
+    press("ArrowUp");
+    press("Enter");
+    expect(shown.model.get("value")).toBe("text-gpt");
+  });
+
+  it("closes at Escape and chooses nothing", () => {
+    press("ArrowDown");
+    press("ArrowDown");
+    press("Escape");
+    expect(list.hidden).toBe(true);
+    expect(shown.model.saved).toEqual([]);
+  });
+
+  it("shows what the kernel sets", () => {
+    shown.model.receive("value", "digits-cnn");
+    shown.model.receive("disabled", true);
+    expect(input.value).toBe("digits-cnn");
+    expect(input.disabled).toBe(true);
+  });
+
+  it("shows names as text, never as HTML", () => {
+    shown.model.receive("options", [{ value: "<b>x</b>", detail: "<i>y</i>", group: "" }]);
+    input.click();
+    expect(list.querySelector("b, i")).toBeNull();
+    expect(offered()).toEqual(["<b>x</b>"]);
+  });
+});

@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import { row } from "./run_rows";
+import { render } from "./run_table_page";
+
+describe("what is done with runs of the table", () => {
+  it("offers the deleted runs, and brings one back", () => {
+    const { model, el } = render([]);
+    const trash = el.querySelector<HTMLDetailsElement>(".wb-run-trash") as HTMLDetailsElement;
+    expect(trash.hidden).toBe(true);
+    model.receive("deleted", [{ id: "x", title: "first try", deleted_at: 1 }, { id: "y", title: "<b>", deleted_at: 2 }]);
+    expect(trash.hidden).toBe(false);
+    expect(trash.querySelector("summary")?.textContent).toBe("Deleted runs (2)");
+    const restore = trash.querySelector<HTMLButtonElement>('[aria-label="Restore first try"]');
+    restore?.focus();
+    restore?.click();
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "undelete", runs: ["x"], text: "" });
+    model.receive("deleted", [{ id: "y", title: "<b>", deleted_at: 2 }]);
+    expect(document.activeElement?.getAttribute("aria-label")).toBe("Restore <b>");
+  });
+
+  it("asks for a name and sends it", () => {
+    const { model, el, press } = render([row("a")]);
+    press("ArrowDown");
+    press("F2");
+    const input = el.querySelector<HTMLInputElement>(".wb-run-editor input") as HTMLInputElement;
+    input.value = "a name";
+    (el.querySelector("form") as HTMLFormElement).requestSubmit();
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "rename", runs: ["a"], text: "a name" });
+    expect(el.querySelector("form")?.hidden).toBe(true);
+  });
+
+  it("fine-tunes runs of the models that have a base checkpoint, where the page can", () => {
+    expect(render([row("a")]).button("Personalise").hidden).toBe(true);
+    const { model, button } = render([row("a"), row("b", { model: "sketch-cnn" })], { bases: ["sketch-cnn"] });
+    model.receive("selected", ["a"]);
+    button("Personalise").click();
+    expect(button("Personalise").title).toContain("Only runs of sketch-cnn");
+    model.receive("selected", ["b"]);
+    button("Personalise").click();
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "personalise", runs: ["b"], text: "" });
+  });
+
+  it("exports in each way, which can be cancelled", () => {
+    const { el, model, button } = render([row("a")]);
+    model.receive("selected", ["a"]);
+    for (const [way, name, text] of [
+      ["export", "export", "digits-mlp.onnx"],
+      ["quantize", "quantize", "digits-mlp.onnx"],
+      ["export_unmerged", "export_unmerged", "digits-mlp.onnx"],
+      // The suffix says that the adapters are meant.
+      ["adapters", "export", "digits-mlp.onnx_adapter"],
+    ] as const) {
+      button("Export …").click();
+      const select = el.querySelector<HTMLSelectElement>(".wb-run-editor select") as HTMLSelectElement;
+      select.value = way;
+      select.dispatchEvent(new Event("change"));
+      expect(el.querySelector<HTMLInputElement>(".wb-run-editor input")?.value).toBe(text);
+      (el.querySelector("form") as HTMLFormElement).requestSubmit();
+      expect(model.sent.at(-1)).toEqual({ kind: "act", name, runs: ["a"], text });
+    }
+    const cancel = el.querySelector<HTMLButtonElement>(".wb-run-message button:last-child") as HTMLButtonElement;
+    expect(cancel.hidden).toBe(true);
+    model.receive("cancellable", true);
+    expect(cancel.hidden).toBe(false);
+    cancel.click();
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "cancel", runs: [], text: "" });
+  });
+
+  it("changes the tags that several runs share, and leaves the others", () => {
+    const { model, el, press, button } = render([row("a", { started: 2, tags: ["x", "both"] }), row("b", { tags: ["both", "y"] })]);
+    const saved = (text: string) => {
+      button("Tags …").click();
+      const input = el.querySelector<HTMLInputElement>(".wb-run-editor input") as HTMLInputElement;
+      const before = input.value;
+      input.value = text;
+      model.sent.length = 0;
+      (el.querySelector("form") as HTMLFormElement).requestSubmit();
+      return before;
+    };
+    press("a", { ctrlKey: true });
+    expect(saved("both")).toBe("both");
+    expect(model.sent).toEqual([]);
+    saved("new, z");
+    const runs = ["a", "b"];
+    expect(model.sent).toEqual([
+      { kind: "act", name: "add_tags", runs, text: "new, z" },
+      { kind: "act", name: "remove_tags", runs, text: "both" },
+    ]);
+  });
+
+  it("changes no run that a filter hides, and says that there is one", () => {
+    const { model, el, press, button } = render([row("a", { started: 3 }), row("b", { started: 2, name: "other" }), row("c", { name: "other too" })]);
+    press("a", { ctrlKey: true });
+    model.receive("query", "other");
+    expect(el.querySelector(".wb-run-selected")?.textContent).toBe("3 selected, 1 not shown");
+    press("Delete");
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "delete", runs: ["b", "c"], text: "" });
+    model.receive("query", "too");
+    expect(button("Compare").getAttribute("aria-disabled")).toBe("false");
+    button("Compare").click();
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "compare", runs: ["c", "a", "b"], text: "" });
+  });
+
+  it("deletes nothing while one of the selected runs is in progress", () => {
+    const { model, press, button } = render([row("a", { status: "running" }), row("b")]);
+    press("a", { ctrlKey: true });
+    expect(button("Delete").title).toBe("Stop the run before it is deleted.");
+    model.sent.length = 0;
+    press("Delete");
+    expect(model.sent).toEqual([]);
+  });
+
+  it("refuses what cannot be done, with the reason", () => {
+    const { model, button, press } = render([row("a", { status: "running" })]);
+    expect(button("Open").title).toBe("Select a run first.");
+    press("ArrowDown");
+    press(" ");
+    expect(button("Delete").title).toBe("Stop the run before it is deleted.");
+    expect(button("Compare").title).toBe("Select two runs or more.");
+    const before = model.sent.length;
+    button("Compare").click();
+    expect(model.sent).toHaveLength(before);
+    expect(button("Stop").getAttribute("aria-disabled")).toBe("false");
+    model.rows([row("a", { status: "unreadable", reason: "Written by a newer workbench." })]);
+    expect(button("Open").title).toBe("Written by a newer workbench.");
+  });
+
+  it("keeps the focus when the last run is deleted and brought back", () => {
+    const { model, grid, button, el } = render([row("a")]);
+    grid.focus();
+    model.receive("undo", ["a"]);
+    model.receive("message", "Deleted 1 run.");
+    model.rows([], { removed: ["a"] });
+    expect(document.activeElement).toBe(button("Undo"));
+    button("Undo").click();
+    model.receive("undo", []);
+    expect(document.activeElement).toBe(el.querySelector(".wb-run-empty"));
+    model.rows([row("a")]);
+    expect(document.activeElement).toBe(grid);
+  });
+
+  it("offers runs in progress and interrupted ones, and brings deleted ones back", () => {
+    const federated = { status: "interrupted", stepWord: "round", steps: 3, totalSteps: 5 };
+    const { model, el, button } = render([row("a", federated), row("b", { status: "running" })]);
+    const offers = [...el.querySelectorAll(".wb-offer-name")].map((node) => node.textContent);
+    expect(offers).toEqual(["b", "a"]);
+    const wheres = [...el.querySelectorAll(".wb-offer-where")].map((node) => node.textContent);
+    expect(wheres).toEqual(["pytorch, step 100 of 100", "pytorch, round 3 of 5"]);
+    const stop = () => [...el.querySelectorAll(".wb-offer button")].find((each) => each.textContent === "Stop") as HTMLElement;
+    stop().focus();
+    model.rows([row("b", { status: "paused" })]);
+    expect(document.activeElement).toBe(stop());
+    model.rows([row("b")]);
+    expect(document.activeElement?.textContent).toBe("Resume");
+    expect(button("Undo").hidden).toBe(true);
+    model.receive("undo", ["x"]);
+    model.receive("message", "Deleted 1 run.");
+    button("Undo").click();
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "undelete", runs: ["x"], text: "" });
+  });
+});

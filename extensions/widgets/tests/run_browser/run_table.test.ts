@@ -1,0 +1,127 @@
+import { describe, expect, it, vi } from "vitest";
+import { row } from "./run_rows";
+import { render } from "./run_table_page";
+
+describe("the table of runs", () => {
+  it("asks for all rows, and says what to do while there are none", () => {
+    const { model, el } = render([]);
+    expect(model.sent).toEqual([{ kind: "sync" }]);
+    expect(el.textContent).toContain("No runs yet.");
+    expect(el.textContent).toContain("/runs");
+  });
+
+  it("shows text as text, whatever is in it", () => {
+    const { el, names } = render([row("a", { name: "<img src=x onerror=alert(1)>", tags: ["<b>"] })]);
+    expect(names()).toEqual(["<img src=x onerror=alert(1)>"]);
+    expect(el.querySelector("img, b")).toBeNull();
+  });
+
+  it("keeps selection and order when a run arrives or changes", () => {
+    const { model, names, selected, press } = render([row("a", { started: 1 }), row("b", { started: 2 })]);
+    expect(names()).toEqual(["b", "a"]);
+    press("ArrowDown");
+    press("ArrowDown");
+    press(" ");
+    expect(selected()).toEqual(["a"]);
+    model.rows([row("c", { started: 3 }), row("a", { name: "renamed" })]);
+    expect(names()).toEqual(["c", "b", "renamed"]);
+    expect(selected()).toEqual(["a"]);
+    expect(model.get("selected")).toEqual(["a"]);
+  });
+
+  it("calls a run that nobody has named by model, engine and start, with the id at hand", () => {
+    const started = new Date(new Date().getFullYear(), 10, 23, 14, 5, 12).getTime() / 1000;
+    const { el, names } = render([row("20261123-140512-ab12", { name: "", engine: "ondevice", started })]);
+    expect(names()).toEqual(["digits-mlp · ondevice"]);
+    expect(el.querySelector(".wb-run-under")?.textContent).toMatch(/^23 Nov 14:05:12/);
+    const title = "digits-mlp · ondevice · 23 Nov 14:05:12";
+    expect(el.querySelector<HTMLElement>(".wb-run-name")?.title).toBe(`${title}\nId: 20261123-140512-ab12`);
+    expect(el.querySelector(`[role="row"][aria-label="${title}"]`)).not.toBeNull();
+    expect(el.querySelector('[data-sort="started"]')?.textContent).toContain("Started");
+  });
+
+  it("is used by the keyboard alone", () => {
+    const { model, grid, selected, press } = render([row("a", { started: 3 }), row("b", { started: 2 }), row("c")]);
+    press("Home");
+    press("ArrowDown", { shiftKey: true });
+    expect(selected()).toEqual(["a", "b"]);
+    const active = document.getElementById(grid.getAttribute("aria-activedescendant") ?? "");
+    expect(active?.dataset["run"]).toBe("b");
+    press("Enter");
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "open", runs: ["b"], text: "" });
+    press("a", { ctrlKey: true });
+    expect(selected()).toEqual(["a", "b", "c"]);
+    press("Delete");
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "delete", runs: ["a", "b", "c"], text: "" });
+    press("Escape");
+    expect(selected()).toEqual([]);
+  });
+
+  it("tells the selection once for a key", () => {
+    const { model, press } = render([row("a")]);
+    press("ArrowDown");
+    const told: unknown[] = [];
+    model.on("change:selected", () => told.push(model.get("selected")));
+    press("Delete");
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "delete", runs: ["a"], text: "" });
+    expect(told.length).toBeLessThan(2);
+  });
+
+  it("sorts by a column and back, and tells the kernel", () => {
+    const { model, el, names } = render([row("a", { lastLoss: 1 }), row("b", { lastLoss: 2 })]);
+    const press = () => el.querySelector<HTMLElement>('[data-sort="lastLoss"]')?.click();
+    press();
+    expect(names()).toEqual(["b", "a"]);
+    press();
+    expect(names()).toEqual(["a", "b"]);
+    expect([model.get("sort_by"), model.get("descending")]).toEqual(["lastLoss", false]);
+    expect(el.querySelector('[aria-sort="ascending"]')?.textContent).toContain("Last loss");
+  });
+
+  it("says that nothing matches, and why the folder cannot be read", () => {
+    const { model, el } = render([row("a")]);
+    model.receive("query", "nothing like it");
+    expect(el.textContent).toContain("No run matches");
+    model.receive("problem", "The folder cannot be read.");
+    expect(el.querySelector('[role="alert"]')?.textContent).toBe("The folder cannot be read.");
+  });
+
+  it("draws all that it has room for, before it has been laid out too", () => {
+    const { names } = render(Array.from({ length: 10 }, (_, index) => row(`run-${index}`)));
+    expect(names()).toHaveLength(10);
+  });
+
+  it("draws only some of many rows", () => {
+    const { el, grid } = render(Array.from({ length: 10_000 }, (_, index) => row(`run-${index}`)));
+    expect(grid.getAttribute("aria-rowcount")).toBe("10001");
+    expect(el.querySelectorAll(".wb-run-row").length).toBeLessThan(60);
+  });
+});
+
+describe("a hidden table of runs", () => {
+  it("lays out nothing until it is shown, and then all that has changed", () => {
+    let resized = () => {};
+    vi.stubGlobal(
+      "ResizeObserver",
+      class {
+        constructor(listener: () => void) {
+          resized = listener;
+        }
+        observe() {}
+        disconnect() {}
+      },
+    );
+    try {
+      const { el, model, names } = render([row("a", { name: "first" })]);
+      const width = vi.spyOn(el, "clientWidth", "get").mockReturnValue(0);
+      resized();
+      model.rows([row("b", { name: "second" })]);
+      expect(names()).toEqual(["first"]);
+      width.mockReturnValue(800);
+      resized();
+      expect(names().sort()).toEqual(["first", "second"]);
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+});

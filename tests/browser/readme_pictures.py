@@ -1,0 +1,94 @@
+"""Takes the README's pictures anew: `make pictures`, on an idle machine.
+
+The name of this file keeps it out of the tests.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import ROOT, MakeNotebook
+from tests.browser.notebook import SLOW_MS
+from tests.browser.test_pads import draw, of_each
+from tests.personalisation.recorded import SYMBOLS
+
+DOCS = ROOT / "docs"
+IDLE_S = 600
+"""How long the machine is waited for."""
+
+WORKBENCH = """
+import workbench as wb
+page = wb.Workbench("digits-mlp", engines=["pytorch", "ondevice", "ortmodule"])
+page
+"""
+GRAPH = """
+import workbench as wb
+view = wb.GraphView(wb.generate_artifacts("text-bert"))
+view
+"""
+OPENED = """
+view.wait()
+for graph in ("forward", "training"):
+    view.open_group("blocks/layers", graph=graph)
+view.select("node_layer_norm", graph="training")
+"""
+SKETCH_PAD = f"""
+import workbench as wb
+wb.SketchPad({list(SYMBOLS)})
+"""
+
+
+def test_training(open_notebook: MakeNotebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Its name is in the picture.
+    monkeypatch.setattr("tests.browser.conftest.KERNEL", "python3")
+    notebook = open_notebook(WORKBENCH)
+    page = notebook.page
+    page.set_viewport_size({"width": 1400, "height": 900})
+    notebook.close_file_browser()
+    notebook.run(0)
+    expect(notebook.status).to_contain_text("digits-mlp is ready", timeout=SLOW_MS)
+    quiet = page.get_by_text("machine quiet", exact=True)
+    expect(quiet).to_be_visible(timeout=1000 * IDLE_S)
+    notebook.set_number("Epochs", 10)
+    notebook.button("Train").click()
+    expect(notebook.status).to_contain_text("Trained digits-mlp on", timeout=SLOW_MS)
+    expect(quiet).to_be_visible(timeout=1000 * IDLE_S)
+    page.locator(".wb-page").evaluate("page => page.scrollIntoView({ block: 'start' })")
+    page.screenshot(path=DOCS / "workbench-light.png")
+
+
+def test_the_graph(open_notebook: MakeNotebook) -> None:
+    notebook = open_notebook(GRAPH, OPENED)
+    page = notebook.page
+    notebook.use_theme("JupyterLab Dark")
+    notebook.close_file_browser()
+    notebook.run(0)
+    training = page.get_by_role("application", name=re.compile("training graph"))
+    expect(training).to_be_visible(timeout=SLOW_MS)
+    notebook.run(1)
+    expect(page.get_by_text("rewritten so that it trains").first).to_be_visible()
+    page.locator(".wb-graph").screenshot(path=DOCS / "graph-dark.png")
+
+
+def test_the_sketch_pad(open_notebook: MakeNotebook) -> None:
+    notebook = open_notebook(SKETCH_PAD)
+    page = notebook.page
+    page.set_viewport_size({"width": 1280, "height": 2000})
+    notebook.run(0)
+    pad = page.locator(".wb-pad").filter(visible=True)
+    area = pad.get_by_role("application", name="Drawing", exact=True)
+    for drawing in of_each(hand=1, count=5):
+        pad.get_by_role("radio", name=re.compile(f"^{drawing.symbol}")).check()
+        draw(page, area, drawing.strokes)
+        pad.get_by_role("button", name=f"Add to {drawing.symbol}").click()
+    pad.get_by_role("button", name="Fine-tune on examples").click()
+    results = pad.get_by_role("region", name="Evaluation on held-out drawings")
+    expect(results).to_be_visible(timeout=SLOW_MS)
+    top, results_at = pad.bounding_box(), results.bounding_box()
+    assert top is not None
+    assert results_at is not None
+    height = results_at["y"] + results_at["height"] - top["y"]
+    page.screenshot(path=DOCS / "sketch-pad-light.png", clip={**top, "height": height})

@@ -1,0 +1,21 @@
+"""What is said of a job that was asked to stop."""
+
+from __future__ import annotations
+
+from workbench.controller.jobs.stopping import EXPECTED_S, Stopping
+
+
+def test_a_job_that_does_not_stop_is_said_to_hang_once() -> None:
+    now = 100.0
+    stopping = Stopping(lambda: now)
+    assert not stopping.asked
+    stopping.ask()
+    now += EXPECTED_S - 1
+    stopping.ask()  # a second click counts from the first
+    assert stopping.text("the run") == "Stopping the run after its current step."
+    now += 1
+    hangs = stopping.text("the run")
+    assert "takes long or hangs. Restart the kernel to end it" in hangs
+    assert "End its process in a terminal" in stopping.text("the run", detached=True)
+    now += 60
+    assert stopping.text("the run") == hangs  # it is read aloud each time that it changes

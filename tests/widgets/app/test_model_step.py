@@ -1,0 +1,152 @@
+"""The page without a browser: the model and the dataset that are chosen, and what is refused."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import workbench as wb
+from tests.controller.recording_view import PATIENCE_S, until
+from tests.widgets.app.conftest import MakePage
+from workbench.controller.forms.setting_fields import value_as_text
+from workbench.errors import ModelError
+from workbench.widgets import ArtifactBuilder, ModelView, Trainer, Workbench
+from workbench.widgets.model.model_view import LAYERS_HINT
+
+
+def test_choosing_a_sample_shows_it_and_fills_in_its_defaults(make_page: MakePage) -> None:
+    page = make_page()
+    until(lambda: page.models.layers.layers)
+    defaults = wb.load_model("digits-mlp").defaults
+    shown = {
+        field["name"]: field["default"]
+        for group in page.trainer.form.groups
+        for field in group["fields"]
+    }
+    assert {name: shown[name] for name in defaults} == {
+        name: value_as_text(value) for name, value in defaults.items()
+    }
+    assert page.models.card.card
+    assert sum(layer["parameters"] for layer in page.models.layers.layers) == 17226
+    page.models.field.value = ""
+    until(lambda: not page.models.layers.layers)
+    assert page.status.message == "Choose a model to begin.", "it was of the model before"
+
+
+def test_a_csv_file_needs_its_target_column(make_page: MakePage, tmp_path: Path) -> None:
+    path = tmp_path / "flowers.csv"
+    path.write_text("length,width,kind\n" + "1,2,a\n3,4,b\n" * 10, encoding="utf-8")
+    page = make_page(None)
+    step = page.models
+    assert step.target.layout.display == "none"
+    step.dataset.value = str(path)
+    assert step.target.layout.display is None
+    assert [each["value"] for each in step.target.options] == ["length", "width", "kind"]
+    until(lambda: step.target.problem)
+    assert step.target.problem == (
+        f"Choose the target column of {path} in the field Target column: it is one of length, "
+        "width, kind."
+    )
+    assert (step.dataset.problem, step.data.problem) == ("", "")
+    step.target.value = "kind"
+    until(lambda: step.data.counts)
+    assert [each["name"] for each in step.data.counts] == ["a", "b"]
+    assert step.target.problem == ""
+    page.models.choose("digits-mlp")
+    until(lambda: f"wb.load_dataset({str(path)!r}, 'kind')" in page.code.code["train"])
+    step.groups.value = "width"
+    until(lambda: ", 'kind', groups='width')" in page.code.code["train"])
+    until(lambda: ["Groups", "2, one client each"] in map(list, step.data.facts))
+    step.dataset.value = "digits"
+    assert step.target.layout.display == step.groups.layout.display == "none"
+    until(lambda: "flowers" not in page.code.code["train"])
+
+
+def test_a_refused_dataset_is_marked_at_its_field(make_page: MakePage) -> None:
+    page = make_page("digits-mlp")
+    step = page.models
+    until(lambda: step.data.counts)
+    step.dataset.value = "no-such-file.npz"
+    until(lambda: "no-such-file.npz" in step.dataset.problem)
+    assert step.data.problem == "", "it is said once"
+    step.dataset.value = "breast-cancer"
+    until(lambda: "but the rows of dataset" in step.dataset.problem)
+    until(lambda: step.data.title == "breast-cancer")  # its rows are shown all the same
+    step.dataset.value = ""
+    until(lambda: step.data.title == "digits")
+    assert step.dataset.problem == ""
+    page.set(loss="mse")
+    until(lambda: "mse" in step.data.problem)
+    assert step.dataset.problem == "", "nothing was typed there"
+
+
+def test_a_refused_example_input_is_marked_at_its_field(make_page: MakePage) -> None:
+    page = make_page(None)
+    step = page.models
+    names = {"net": torch.nn.Linear(3, 2), "x": np.ones((4, 5), np.float32)}
+    page._controller.sources.names = lambda: names
+    step.field.value = "net"
+    until(lambda: "name an example input" in step.example_inputs.problem)
+    step.example_inputs.value = "xx"
+    until(lambda: "The notebook has no 'xx'" in step.example_inputs.problem)
+    step.example_inputs.value = "x"
+    until(lambda: "fails on inputs of shape (4, 5)" in step.example_inputs.problem)
+    assert step.field.problem == ""
+    step.field.value = "digits-mpl"
+    until(lambda: "digits-mlp" in step.field.problem and not step.example_inputs.problem)
+
+
+def test_a_module_of_the_notebook_is_chosen_by_the_name_that_it_has_there(
+    make_page: MakePage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = torch.nn.Linear(4, 3)
+    monkeypatch.setitem(vars(sys.modules["__main__"]), "my_net", net)
+    page = make_page(model=net)
+    until(lambda: "name an example input" in page.status.message)
+    assert page.models.field.value == "my_net"
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("view", [Workbench, ModelView, ArtifactBuilder, Trainer])
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (torch.nn.Linear(4, 3), r"Linear has no name .*wb\.load_model\(module, example_inputs=x\)"),
+        (5, "5 is no model: give a Model"),
+    ],
+)
+def test_an_object_that_no_page_can_choose_is_a_sentence(
+    view: Callable[..., object], model: object, words: str
+) -> None:
+    with pytest.raises(ModelError, match=words):
+        view(model)
+
+
+@pytest.mark.fault
+def test_a_model_that_ends_the_program_leaves_a_page_that_works(
+    make_page: MakePage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "needs_arguments.py").write_text(
+        "import argparse\n"
+        "parser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--lr', required=True)\n"
+        "parser.parse_args([])\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    page = make_page("needs_arguments:build")
+    until(lambda: "ends the program" in page.status.message)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    assert page.status.level == "error"
+    (tmp_path / "interrupted.py").write_text("def build():\n    raise KeyboardInterrupt\n")
+    page.models.choose("interrupted:build")
+    assert "ends the program" not in page.models.field.problem, "of the choice before"
+    until(lambda: "KeyboardInterrupt" in page.models.field.problem)
+    until(lambda: page.models.layers.hint == LAYERS_HINT)  # nothing is being built any more
+    page.models.choose("digits-mlp")
+    until(lambda: "digits-mlp is ready" in page.status.message)

@@ -1,0 +1,94 @@
+"""The page without a browser: recorded runs fill its forms and are shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import workbench as wb
+from tests.controller.recording_view import PATIENCE_S, until
+from tests.widgets.app.conftest import MakePage
+from workbench.controller.jobs.offered_runs import Offer
+from workbench.widgets import Workbench
+
+
+def test_show_follows_a_run_started_elsewhere(make_page: MakePage) -> None:
+    page = make_page(model=None)
+    run = wb.train("digits-mlp", engine="fake", epochs=1).wait(PATIENCE_S)
+    page.show(run)
+    assert page.wait(PATIENCE_S)
+    assert page.trainer.charts.points("fake").shape[1] == run.progress.done_steps
+    comparison = wb.compare("digits-mlp", engines=["fake"], steps=20).wait(PATIENCE_S)
+    page.show(wb.load_comparison(comparison.id))
+    assert page.wait(PATIENCE_S)
+    until(lambda: page.comparison.charts.points("fake").shape[1] == 20)
+    assert page.trainer.charts.points("fake").shape[1] == run.progress.done_steps
+
+
+def test_a_run_restores_the_page(make_page: MakePage) -> None:
+    make_page(model=None)
+    run = wb.train("digits-mlp", engine="fake", epochs=1, batch_size=16, lora={"rank": 2})
+    run.wait(PATIENCE_S)
+    page = Workbench.from_run(run.id, engines=["fake"])
+    try:
+        assert page.wait(PATIENCE_S)
+        assert page.step == "train"
+        given = {"epochs": "1", "batch_size": "16", "lora": "yes", "lora.rank": "2"}
+        assert page.trainer.form.texts.items() >= given.items()
+        until(lambda: page.models.model is not None)
+        assert page.trainer.charts.points("fake").shape[1] == run.progress.done_steps
+        assert page._controller.setup.settings["batch_size"] == 16
+    finally:
+        page.close()
+
+
+def test_a_run_of_the_list_restores_the_page_unless_another_is_under_way(
+    make_page: MakePage,
+) -> None:
+    run = wb.train("digits-mlp", engine="fake", epochs=1, learning_rate=0.02).wait()
+    page = make_page(model=None, step_ms=10)
+    page.runs.open_run(run.id)
+    assert page.runs.wait(PATIENCE_S)
+    assert page.runs.detail.restorable
+    page.runs.detail._on_message(None, {"kind": "restore"}, None)
+    assert page.runs.wait(PATIENCE_S)
+    assert page.wait(PATIENCE_S)
+    until(lambda: page.models.layers.layers)
+    assert page.step == "train"
+    assert page.trainer.form.texts["learning_rate"] == "0.02"
+    assert page.trainer.charts.points("fake").shape[1] == run.progress.done_steps
+    page.set(epochs=1000)
+    page.train()
+    until(lambda: page._controller.state.active)
+    page.runs.restore(run.id)
+    assert page.runs.wait(PATIENCE_S)
+    assert "in progress in this page" in page.runs.table.message
+    page.stop()
+    assert page.wait(PATIENCE_S)
+
+
+def test_an_interrupted_run_that_is_resumed_fills_the_form(
+    make_page: MakePage, tmp_path: Path
+) -> None:
+    path = tmp_path / "cells.csv"
+    names = ",".join(f"x{index}" for index in range(30))
+    rows = "".join(f"{','.join(['1'] * 30)},{row % 2}.0\n" for row in range(40))
+    path.write_text(f"{names},ill\n{rows}", encoding="utf-8")
+    model, data = "breast-cancer-mlp", wb.load_dataset(str(path), "ill")
+    run = wb.train(model, data, engine="fake", epochs=3, batch_size=8).wait(PATIENCE_S)
+    page = make_page(model=None)
+    offer = Offer(run.id, str(run.folder.path), "follow", "")
+    page.offers.show([offer])
+    page.offers.accept(run.id)
+    assert page.wait(PATIENCE_S)
+    assert page.models.field.value == model
+    assert (page.models.dataset.value, page.models.target.value) == (str(path), "ill")
+    assert page.trainer.form.texts.items() >= {"epochs": "3", "batch_size": "8"}.items()
+    until(lambda: page.models.data.rows)
+    assert page.models.data.columns[:2] == ["x0", "x1"]
+    assert page.models.data.columns[-1] == "ill (target)"
+    # What a person has typed meanwhile stays.
+    page.set(epochs=7)
+    page.offers.show([offer])
+    page.offers.accept(run.id)
+    assert page.wait(PATIENCE_S)
+    assert page.trainer.form.texts["epochs"] == "7"

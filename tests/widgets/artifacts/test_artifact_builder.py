@@ -1,0 +1,73 @@
+"""The step of artifacts: its sections of tasks, and the profile of its graphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.controller.recording_view import until
+from workbench.controller.background import footprint_predictor
+from workbench.controller.tasks.task import Table, TaskResult
+from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
+
+
+def test_profiling_has_a_button_where_the_graphs_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the settings of the page; the graph is painted with what was found."""
+    asked: list[Any] = []
+    painted: list[Any] = []
+
+    def profile(model: Any, data: Any, engine: str, *, report: Any, **settings: Any) -> Any:
+        asked.append((model.name, data.name, engine, settings))
+        report("tracing")
+        return "found" if len(asked) == 1 else 1 / 0
+
+    monkeypatch.setattr(footprint_predictor, "profile", profile)
+    step = ArtifactBuilder("digits-mlp")
+    monkeypatch.setattr(step.graph, "paint", painted.append)
+    try:
+        step.controller.typed.set(batch_size=4, epochs=3)
+        until(lambda: step.status.message == "digits-mlp is ready.")  # no Train here
+        assert step.profiler.enabled
+        step.profiler._handle_custom_msg({"kind": "press"}, [])
+        until(lambda: painted == ["found"])
+        assert asked == [("digits-mlp", "digits", "ondevice", {"batch_size": 4})]
+        until(lambda: step.profiler.enabled)
+        step.profiler._handle_custom_msg({"kind": "press"}, [])
+        until(lambda: "division by zero" in step.controller.state.message)
+        assert step.profiler.enabled
+    finally:
+        step.close()
+
+
+def test_a_section_passes_on_clicks_and_shows_the_result() -> None:
+    step = ArtifactBuilder()
+    section = next(each for each in step.sections if each.title == "Export cache")
+    try:
+        assert [each.title for each in step.sections] == [
+            *("Largest batch", "Verify gradients", "Device bundle", "Nominal checkpoint"),
+            *("Minimal build", "Export cache"),
+        ]
+        section.opened = True
+        assert "cache" in step.setup.tasks
+        until(lambda: "exports, " in section.about)
+        section._handle_custom_msg({"kind": "type", "name": "use", "text": "maybe"}, [])
+        assert "maybe" in section.problems["use"]
+        section._handle_custom_msg({"kind": "type", "name": "other", "text": "x"}, [])
+        section._handle_custom_msg({"kind": "start"}, [])
+        assert "Cache: There is no 'maybe'." in section.problem
+        section._handle_custom_msg({"kind": "cancel"}, [])
+        state = step.controller.tasks.state("cache")
+        table = Table("Sizes", ("Name", "Bytes"), (("a", "1"),))
+        result = TaskResult("Done.", False, (table,), "Use batch size 64", {"batch_size": 64})
+        section.show(state._replace(result=result, outdated=True))
+        assert section.offer == "Use batch size 64"
+        assert (section.sentences, section.good, section.outdated) == ("Done.", False, True)
+        assert section.tables == [
+            {"caption": "Sizes", "columns": ["Name", "Bytes"], "rows": [["a", "1"]]}
+        ]
+        step.controller.tasks._change("cache", result=result)
+        section._handle_custom_msg({"kind": "apply"}, [])
+        assert step.controller.typed.read.settings["batch_size"] == 64
+    finally:
+        step.close()

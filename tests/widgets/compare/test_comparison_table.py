@@ -1,0 +1,37 @@
+"""The table of a comparison."""
+
+from __future__ import annotations
+
+import json
+import math
+from types import SimpleNamespace
+
+import pandas as pd
+
+from workbench.compare import COLUMNS
+from workbench.widgets.compare.comparison_table import SHOWN, ComparisonTable
+
+
+def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
+    words = {"status": "running", "pytorch_fallbacks": "PyTorch ran it.", "warning": "busy"}
+    figures = dict.fromkeys(COLUMNS, 1.0) | {"ratio": math.nan} | words
+    frame = pd.DataFrame([figures], index=pd.Index(["fake"], name="engine"))
+    comparison = SimpleNamespace(
+        table=lambda: frame,
+        reference="fake",
+        caption="here",
+    )
+    table = ComparisonTable()
+    table.show(comparison)  # type: ignore[arg-type]
+    assert table.heading == "Engine"
+    [row] = table.rows
+    assert row["engine"] == "fake"
+    assert row["cells"]["ratio"] is None
+    assert row["cells"]["samples_per_s"] == 1.0
+    assert row["cells"]["status"] == "running"
+    assert row["note"] == "PyTorch ran it."
+    json.dumps(table.rows, allow_nan=False)
+    assert {column["key"] for column in table.columns} == set(SHOWN) <= set(COLUMNS)
+    frame.index.name = "run"
+    table.show(comparison)  # type: ignore[arg-type]
+    assert table.heading == "Run"

@@ -1,0 +1,123 @@
+"""Problems of settings that refer to something else: to parameters, a run or a file."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import RunFolderError, WorkbenchError, nearest, value_text
+from workbench.files.input_file import is_file
+from workbench.files.user_path import user_path
+from workbench.models import Model
+from workbench.settings.config import TUNINGS
+from workbench.tuning_results.record import TuningFileError, read_tuning
+
+
+def reference_problems(
+    settings: Mapping[str, Any], further: Mapping[str, Any], model: Model | None
+) -> dict[str, str]:
+    """The settings that refer to what does not exist, by field, in a sentence each.
+
+    Args:
+        settings: as `ReadSettings.settings`.
+        further: as `ReadSettings.further`.
+        model: the model whose parameters patterns refer to; None: patterns are not checked.
+    """
+    base, patterns = further.get("base", ""), further.get("base_except", ())
+    found = {
+        "base": _base_problem(base) if base else "",
+        "base_except": _except_problem(patterns, base, model) if patterns else "",
+        "tuning": _tuning_problem(settings.get("tuning", "")),
+    }
+    if model is not None:
+        names = model.parameter_names
+        missing = _unmatched(settings.get("requires_grad", ()), names)
+        found["requires_grad"] = _no_match("parameter", missing, names)
+    return {name: problem for name, problem in found.items() if problem}
+
+
+def _base_problem(base: str) -> str:
+    from workbench.load.base_sample import base_samples
+    from workbench.modules.weights_file import TORCH_SUFFIXES
+    from workbench.runs import load_run
+    from workbench.runs.continuation.base_checkpoint import is_weights_file
+
+    if base in base_samples():
+        return ""
+    if is_weights_file(base):
+        if Path(base).suffix in TORCH_SUFFIXES:
+            return "May hold pickles, which are not read: give a .safetensors or .onnx file."
+        return "" if is_file(user_path(base)) else f"There is no file {value_text(base)}."
+    try:
+        load_run(base)
+    except RunFolderError as error:
+        return str(error)
+    return ""
+
+
+def _except_problem(patterns: Sequence[str], base: str, model: Model | None) -> str:
+    if not base:
+        return "Applies only with Initial weights: fill in that field too."
+    if model is None or not _unmatched(patterns, model.parameter_names):
+        return ""
+    own = [*model.weights()]  # with buffers
+    missing = _unmatched(patterns, own)
+    if not missing:
+        return ""
+    try:
+        others = _names_in(base, _stamp(base))
+    except (WorkbenchError, OSError):
+        return ""  # the field of the base says so
+    return _no_match("weight", _unmatched(missing, others), own)
+
+
+@functools.lru_cache(maxsize=1)
+def _names_in(base: str, stamp: object) -> tuple[str, ...]:  # noqa: ARG001
+    """Names of the weights of a base checkpoint; `stamp` changes with it."""
+    from workbench.load.base_sample import base_checkpoint, base_samples
+    from workbench.runs import load_run
+    from workbench.runs.continuation.base_checkpoint import BaseCheckpoint, is_weights_file
+
+    given = base_checkpoint(base) if base in base_samples() else base
+    run = None if is_weights_file(given) else load_run(given)
+    return tuple(BaseCheckpoint.of(given, run).weights)
+
+
+def _stamp(base: str) -> object:
+    from workbench.load.base_sample import base_samples
+    from workbench.runs import load_run
+    from workbench.runs.continuation.base_checkpoint import is_weights_file
+
+    if base in base_samples():
+        return None
+    return (
+        user_path(base).stat().st_mtime_ns if is_weights_file(base) else load_run(base).checkpoint
+    )
+
+
+def _tuning_problem(tuning: str) -> str:
+    if not tuning or tuning in TUNINGS or "\0" in tuning:
+        return ""
+    path = user_path(tuning)
+    if not is_file(path):
+        return f"There is no file {value_text(tuning)}: give {', '.join(TUNINGS)}, or its path."
+    try:
+        read_tuning(path)
+    except (TuningFileError, FileNotFoundError) as error:
+        return f"{value_text(tuning)} is not a file that workbench tune wrote: {error}."
+    return ""
+
+
+def _unmatched(patterns: Sequence[str], names: Iterable[str]) -> list[str]:
+    known = [*names]
+    return [each for each in patterns if not any(fnmatchcase(name, each) for name in known)]
+
+
+def _no_match(what: str, patterns: Sequence[str], names: Iterable[str]) -> str:
+    return " ".join(
+        f"No {what} matches {value_text(pattern)}. {nearest(pattern, names)}"
+        for pattern in patterns
+    )

@@ -1,0 +1,38 @@
+"""The text of a job that was asked to stop, until it has."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+EXPECTED_S = 20.0
+"""Seconds after which a job that has not stopped is called unresponsive."""
+
+
+class Stopping:
+    """Remembers when a job was first asked to stop."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._asked: float | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether it was asked to stop."""
+        return self._asked is not None
+
+    def ask(self) -> None:
+        """It is asked to stop now; no effect if it was before."""
+        if self._asked is None:
+            self._asked = self._clock()
+
+    def text(self, job: str, detached: bool = False) -> str:
+        """What is being done, in sentences; `job` names it, as "digits-mlp on pytorch"."""
+        assert self._asked is not None
+        if self._clock() - self._asked < EXPECTED_S:
+            return f"Stopping {job} after its current step."
+        how = "End its process in a terminal" if detached else "Restart the kernel to end it"
+        return (
+            f"Stopping {job} after its current step, which takes long or hangs. {how}: its last "
+            "checkpoint is kept."
+        )

@@ -1,0 +1,1 @@
+"""The examples of a user: drawings, recordings and photographs, and their file."""
