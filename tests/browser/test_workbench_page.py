@@ -188,7 +188,7 @@ def test_pause_stops_the_steps_and_resume_continues_them(open_notebook: MakeNote
 def test_a_reload_shows_the_run_again_still_going(open_notebook: MakeNotebook) -> None:
     """In the larger type that was chosen before."""
     notebook = open_fake(open_notebook, step_ms=25)
-    line = "document.querySelector('.wb-status-message').getBoundingClientRect().height"
+    line = "document.querySelector('.wb-status-message')?.getBoundingClientRect().height"
     height = notebook.page.evaluate(line)
     present = notebook.button("Present")
     present.click()
