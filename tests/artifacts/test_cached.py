@@ -220,3 +220,13 @@ def test_a_factory_is_not_cached_and_a_notice_says_so(
     )
     assert any("a factory may read anything" in sentence for sentence in said)
     assert entries(cache) == []
+
+
+def test_a_run_takes_the_artifacts_that_were_generated_before(
+    cache: Path, digits: Dataset, tmp_path: Path
+) -> None:
+    """As those of the step Artifacts, which another process generated."""
+    model = normalized_and_dropped()
+    wb.generate_artifacts(model, loss="cross_entropy", data=digits, directory=tmp_path / "made")
+    assert len(entries(cache)) == 1
+    assert from_cache(trained(model, digits))

@@ -23,6 +23,7 @@ from workbench.lora.linear_weight import targeted_weights
 from workbench.losses.loss_functions import code_of, write_functions
 from workbench.losses.loss_outputs import outputs_read
 from workbench.models import TensorSpec
+from workbench.models.cached_model import exporting_environment
 from workbench.progress import ProgressBar
 from workbench.run_folder.run_folder import folder_name, home
 from workbench.settings.config import TrainingConfig, make_config
@@ -128,7 +129,9 @@ def generate_artifacts(
             targets=targets,
             nominal_checkpoint=nominal_checkpoint,
             report=report or bar.say,
-            environment=model.code.merged_with(code_of(losses)).environment(),
+            environment=exporting_environment(
+                model.code.merged_with(code_of(losses)), config.threads
+            ),
         )
 
 

@@ -6,15 +6,18 @@ import contextlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from workbench.errors import RunFolderError
 from workbench.export_cache.cache import ExportCache
-from workbench.export_cache.key import process_key
+from workbench.export_cache.code_used import CodeRecorder, CodeUsed
+from workbench.export_cache.key import export_key, process_key
+from workbench.export_cache.known_process import KnownProcess
 from workbench.files.json_file import read_json
 from workbench.losses.loss import Loss
 from workbench.models.sources.factory import FactorySource
 from workbench.models.sources.memory import MemorySource
+from workbench.user_code.user_code import UserCode
 
 
 class CachedModel(NamedTuple):
@@ -25,6 +28,23 @@ class CachedModel(NamedTuple):
     """See `process_key`."""
     uses_code: bool
     """Whether its exports run code of the user's, which is recorded with them."""
+
+    def known_process(
+        self, settings: Mapping[str, Any], ignored: Sequence[Path], seed: int | None
+    ) -> KnownProcess:
+        """What determines the exports of this process, which has loaded none of the model's code
+        yet.
+
+        Args:
+            settings: that the module and its forward pass depend on, as JSON.
+            ignored: folders whose files are not code of the user's.
+            seed: of PyTorch's random numbers when the model is loaded.
+        """
+        key = export_key(self.process, settings)
+        if not self.uses_code:
+            return KnownProcess(self.cache, key, CodeUsed)
+        recorder = CodeRecorder((*ignored, self.cache.folder))
+        return KnownProcess(self.cache, key, recorder.code_used, seed)
 
 
 def cached_model(
@@ -68,3 +88,13 @@ def cached_model(
         return None
     uses_code = kind == MemorySource.kind or any(loss.custom for loss in losses)
     return CachedModel(cache, process, uses_code)
+
+
+def exporting_environment(code: UserCode, threads: int) -> dict[str, str]:
+    """The environment variables of a process that exports a model: equal ones share exports.
+
+    Args:
+        code: the user code that it may execute.
+        threads: of PyTorch and ONNX Runtime.
+    """
+    return {**code.environment(), "OMP_NUM_THREADS": str(threads), "PYTHONUNBUFFERED": "1"}

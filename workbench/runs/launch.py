@@ -24,6 +24,7 @@ from workbench.lora.linear_weight import LinearWeight, targeted_weights
 from workbench.losses.loss_functions import code_of, write_functions
 from workbench.machine.machine import describe_machine, package_versions
 from workbench.models import Model
+from workbench.models.cached_model import exporting_environment
 from workbench.run_folder.control import create_control
 from workbench.run_folder.run_folder import RunFolder, folder_name
 from workbench.runs.cleanup import remove_abandoned_files
@@ -263,11 +264,7 @@ def worker_environment(config: TrainingConfig, code: UserCode) -> Mapping[str, s
         config: the settings.
         code: the user code that it may execute: of the model and of the losses.
     """
-    environment = {
-        **code.environment(),
-        "OMP_NUM_THREADS": str(config.threads_of_a_process),
-        "PYTHONUNBUFFERED": "1",
-    }
+    environment = exporting_environment(code, config.threads_of_a_process)
     if config.graphs == GraphKind.ORTMODULE and not _uses_pytorch_kernels(config):
         # Otherwise PyTorch's idle threads spin on the cores that ONNX Runtime needs: a BERT step
         # took 1.2 times as long, and several times that beside other programs.

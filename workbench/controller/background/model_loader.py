@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from workbench.child_process.cancellation import Cancellation, CancelledError
 from workbench.controller.model.data_preview import data_preview
 from workbench.controller.model.inspection import layer_rows
 from workbench.controller.model.sources import Sources
@@ -74,6 +75,8 @@ class ModelLoader:
         self._loaded: _Loaded | None = None
         self._dataset = ("", "", "")
         """Dataset, target column and group column, see `Sources.dataset`."""
+        self._check = Cancellation()
+        """Of the check of the chosen model."""
         self._choices = {"model": 0, "dataset": 0}
         """Number of choices so far; the results of earlier ones are dropped."""
         self._thread = RequestThread("workbench-model", on_error)
@@ -92,9 +95,12 @@ class ModelLoader:
             self._chosen = chosen
             if isinstance(model, Model):
                 self._loaded = _Loaded(model, chosen[0], None)
+            earlier, self._check = self._check, Cancellation()
+            check = self._check
+        earlier.cancel()
         if isinstance(model, Model):
             self._on_loaded(model)
-        self._begin("model", lambda show: self._show(chosen, show))
+        self._begin("model", lambda show: self._show(chosen, show, check))
 
     def choose_dataset(self, dataset: str, target: str = "", groups: str = "") -> None:
         """Choose a dataset, to be shown; returns immediately."""
@@ -179,6 +185,7 @@ class ModelLoader:
 
     def close(self) -> None:
         """End the thread; what is being loaded is dropped."""
+        self._check.cancel()
         self._thread.close()
 
     def _begin(self, what: str, work: Callable[[ShowIfCurrent], None]) -> None:
@@ -198,7 +205,7 @@ class ModelLoader:
         thread.ask(lambda: work(show))
         thread.close()
 
-    def _show(self, chosen: tuple[str, str], show: ShowIfCurrent) -> None:
+    def _show(self, chosen: tuple[str, str], show: ShowIfCurrent, check: Cancellation) -> None:
         if not chosen[0]:
             show(self._show_none)
             self._begin("dataset", self._show_data)
@@ -215,14 +222,17 @@ class ModelLoader:
         self._begin("dataset", self._show_data)
         rows = layer_rows(model.layers(), model.parameter_shapes)
         if show(lambda: self._view.show_layers(rows)):
-            self._show_check(model, show)
+            self._show_check(model, show, check)
 
-    def _show_check(self, model: Model, show: ShowIfCurrent) -> None:
+    def _show_check(self, model: Model, show: ShowIfCurrent, cancellation: Cancellation) -> None:
         """Show what ONNX Runtime can train; if that is unknown, everything can still be trained."""
         from workbench.check import check
 
         try:
-            found = check(model)
+            with cancellation.applied():
+                found = check(model)
+        except CancelledError:
+            return
         except Exception as error:
             unknown = f"Not known whether it can be trained: {sentence_of(error)}"
             show(lambda: self._view.show_verdict(unknown))

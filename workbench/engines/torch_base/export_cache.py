@@ -10,8 +10,6 @@ import os
 from typing import Any
 
 from workbench.engines.base import EngineSetup
-from workbench.export_cache.code_used import CodeRecorder, CodeUsed
-from workbench.export_cache.key import export_key
 from workbench.export_cache.known_process import KnownProcess
 from workbench.models.cached_model import cached_model
 from workbench.settings.config import TrainingConfig
@@ -43,10 +41,8 @@ def known_process(setup: EngineSetup) -> KnownProcess | None:
     found = cached_model(setup.model_path, config.losses, os.environ, setup.report)
     if found is None:
         return None
-    key = export_key(found.process, _settings(config))
-    folders = setup.model_path.parent, setup.artifacts_path.parent, found.cache.folder
-    code = CodeRecorder(folders).code_used if found.uses_code else CodeUsed
-    return KnownProcess(found.cache, key, code, config.seed if found.uses_code else None)
+    folders = setup.model_path.parent, setup.artifacts_path.parent
+    return found.known_process(_settings(config), folders, config.seed)
 
 
 def _settings(config: TrainingConfig) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,17 @@ from torch import nn
 import workbench as wb
 from tests.fork_server import forked
 from workbench.check import Check
+from workbench.errors import ConfigError
+from workbench.export.export import ONE_AT_A_TIME
+
+ROOT = Path(__file__).parents[2]
+
+CHECKS = {
+    "graph": "found = wb.check({!r})",
+    "module": "found = wb.check('digits-cnn')",
+    "child": "from workbench.check.checked_model import check_model\n"
+    "found = check_model(wb.load_model('digits-cnn'), None, None)",
+}
 
 
 @pytest.fixture(scope="module")
@@ -90,23 +102,61 @@ def test_a_graph_can_be_checked_as_it_is() -> None:
     assert [(row.op, row.state) for row in found.ops] == [("MatMul", "trains"), ("Det", "cannot")]
 
 
-@pytest.mark.parametrize("kind", ["graph", "module"])
+@pytest.mark.parametrize("kind", CHECKS)
 def test_nothing_native_is_called(kind: str, tmp_path: Path) -> None:
-    """ONNX Runtime is not even loaded, and for a graph neither is torch."""
-    if kind == "graph":
-        source = repr(str(wb.load_model("digits-cnn").export(tmp_path / "cnn.onnx")))
-    else:
-        source = "'digits-cnn'"
+    """ONNX Runtime is not even loaded, and torch by the process alone that exports a module."""
+    source = wb.load_model("digits-cnn").export(tmp_path / "cnn.onnx") if kind == "graph" else ""
     program = (
         "import json, sys, workbench as wb\n"
-        f"found = wb.check({source})\n"
+        "from tests.fork_server import fork_children\n"
+        "fork_children()\n"
+        f"{CHECKS[kind].format(str(source))}\n"
         "loaded = [name for name in ('torch', 'onnxruntime') if name in sys.modules]\n"
         "print(json.dumps([found.ok, loaded]))"
     )
-    python = [sys.executable] if kind == "graph" else forked()
+    python = forked() if kind == "child" else [sys.executable]
     done = subprocess.run(
-        [*python, "-c", program], capture_output=True, text=True, check=False, timeout=120
+        [*python, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=ROOT,
     )
     assert done.returncode == 0, done.stderr
-    expected = [] if kind == "graph" else ["torch"]
+    expected = ["torch"] if kind == "child" else []
     assert json.loads(done.stdout) == [True, expected]
+
+
+@pytest.mark.parametrize("engine", ["ondevice", "ortmodule"])
+@pytest.mark.parametrize("source", ["sample", "module"])
+def test_training_takes_the_graph_that_was_checked(
+    source: str, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that the first run of a model that the page shows starts without an export."""
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Flatten(), nn.Linear(64, 10), nn.Tanh())
+    model = (
+        wb.load_model("digits-cnn")
+        if source == "sample"
+        else wb.load_model(module, example_inputs=np.zeros((2, 1, 8, 8), np.float32))
+    )
+    assert wb.check(model).ok
+    run = wb.train(model, "digits", engine=engine, loss="cross_entropy", steps=2)
+    run.wait()
+    assert run.status == "completed", run.error
+    assert run.statistics is not None
+    assert run.statistics.graphs[0].cache_s is not None, run.statistics
+
+
+def test_errors_of_the_child_are_those_of_the_caller() -> None:
+    with pytest.raises(ConfigError, match="nothing"):
+        wb.check(wb.load_model("digits-mlp"), requires_grad=["nothing.*"])
+
+
+def test_a_checked_module_is_exported_beside_other_work_with_torch() -> None:
+    """In this process an export would replace what a scan or `torch.compile` is using."""
+    with ONE_AT_A_TIME, ThreadPoolExecutor(1) as pool:
+        model = wb.load_model("digits-autoencoder")
+        assert pool.submit(wb.check, model).result(120).ok

@@ -1,30 +1,15 @@
-"""`wb.check`: which operators of a model ONNX Runtime can train, and which are rewritten."""
+"""The result of `wb.check`."""
 
 from __future__ import annotations
 
-import math
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workbench.artifacts.generation.forward_graphs import first_output_only, forward_graphs
-from workbench.artifacts.generation.lora_graphs import adapted_forward
-from workbench.artifacts.generation.parameters import choose_parameters
-from workbench.errors import ModelError
-from workbench.export.export import EXPORTERS
-from workbench.files.temporary_folder import temporary_folder
-from workbench.load import load_model
-from workbench.lora.linear_weight import targeted_weights
-from workbench.models import Model
-from workbench.settings.config import make_config
-from workbench.settings.lora import LoraOptions
-from workbench.trainable import NodeFinding, State, find
+from workbench.trainable import NodeFinding, State
 
 if TYPE_CHECKING:
-    import onnx
     import pandas as pd
 
 
@@ -61,6 +46,20 @@ class Check(NamedTuple):
     """Number of elements of the other parameters."""
     findings: tuple[NodeFinding, ...] = ()
     """One per node, in the order of the graph."""
+
+    @classmethod
+    def of_findings(
+        cls, model: str, findings: Sequence[NodeFinding], *, trainable: int, frozen: int
+    ) -> Check:
+        """Group the findings of `model`.
+
+        Args:
+            model: its name.
+            findings: one per node, in the order of the graph.
+            trainable: number of elements of the parameters that would be trained.
+            frozen: of the others.
+        """
+        return cls(model, _rows(findings), trainable, frozen, tuple(findings))
 
     def by_layer(self) -> dict[str, tuple[NodeFinding, ...]]:
         """The nodes that are rewritten or cannot be trained, by the layer that they came from."""
@@ -130,75 +129,6 @@ class Check(NamedTuple):
         return f"<p>{escape(f'{self.verdict} {self.counts}')}</p>{table}"
 
 
-def check(
-    model: Model | str | Path | onnx.ModelProto,
-    *,
-    requires_grad: Sequence[str] | None = None,
-    lora: LoraOptions | Mapping[str, Any] | None = None,
-) -> Check:
-    """Determine for each operator whether ONNX Runtime can train it; nothing is trained.
-
-    The model is exported unless it is a graph. Native code is not run on it, so operators that
-    crash ONNX Runtime are reported safely.
-
-    Args:
-        model: a `Model`, what `load_model` takes, or a forward graph whose initializers of rank 1
-            and more are trained.
-        requires_grad: names or patterns of the parameters to train; None: all, or with `lora` its
-            adapters alone.
-        lora: low-rank adaptation of a `Model`: a `LoraOptions`, or its fields as a dict.
-
-    Raises:
-        ModelError: it cannot be loaded or exported.
-        ConfigError: a pattern matches no parameter.
-    """
-    patterns = None if requires_grad is None else tuple(requires_grad)
-    if not _is_graph(model):
-        loaded = model if isinstance(model, Model) else load_model(model)
-        options = make_config({"lora": lora}).lora
-        if options is not None:
-            targeted_weights(loaded.linear_weights, loaded.parameter_shapes, options)
-        return _check_model(loaded, patterns, options)
-    graph = first_output_only(model)
-    names = [value.name for value in graph.graph.initializer if value.dims]
-    counts = {value.name: math.prod(value.dims) for value in model.graph.initializer}
-    trainable = sum(counts[name] for name in names)
-    findings = tuple(find(graph, names))
-    return Check(model.graph.name, _rows(findings), trainable, 0, findings)
-
-
-def _is_graph(model: object) -> TypeGuard[onnx.ModelProto]:
-    # A graph can only exist if onnx is already loaded.
-    loaded = sys.modules.get("onnx")
-    return loaded is not None and isinstance(model, loaded.ModelProto)
-
-
-def _check_model(model: Model, patterns: tuple[str, ...] | None, lora: LoraOptions | None) -> Check:
-    """Check the graph of the first exporter, or of the next one if only that can be trained."""
-
-    def of(exporters: tuple[str, ...]) -> Check:
-        with temporary_folder() as folder:
-            exported = forward_graphs(model, _ignore, exporters, folder)
-            forward = adapted_forward(exported, lora, patterns)
-            graph = first_output_only(forward.training)
-            names = choose_parameters(forward, graph, None if lora else patterns).trainable
-            sizes = {name: forward.weights[name].size for name in forward.parameters}
-            trainable = sum(sizes[name] for name in names)
-            frozen = sum(sizes.values()) - trainable
-            findings = tuple(find(graph, names))
-            return Check(model.name, _rows(findings), trainable, frozen, findings)
-
-    first, *others = EXPORTERS
-    found = of((first, *others))
-    if found.ok or not model.has_module:
-        return found
-    try:
-        other = of(tuple(others))
-    except ModelError:
-        return found
-    return other if other.ok else found
-
-
 def _rows(findings: Sequence[NodeFinding]) -> tuple[CheckedOp, ...]:
     kinds: dict[tuple[str, State, str, str], list[NodeFinding]] = {}
     for found in findings:
@@ -211,7 +141,3 @@ def _rows(findings: Sequence[NodeFinding]) -> tuple[CheckedOp, ...]:
 def _layers(group: Sequence[NodeFinding]) -> str:
     named = dict.fromkeys(found.layer for found in group if found.state == "cannot" and found.layer)
     return ", ".join(named)
-
-
-def _ignore(_: str) -> None:
-    """Progress is not reported."""
