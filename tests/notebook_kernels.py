@@ -19,9 +19,9 @@ from tests.representative import WHOLE_TABLES
 KERNEL = "forked"
 """Name of the kernelspec."""
 WITHOUT_FORKS = ("00_tour.ipynb",)
-CELL_S = {"03_scale_out.ipynb": 110, "04_federated.ipynb": 110}
-"""After how long a cell is given up: ranks and clients that wait for each other would for longer
-than the whole of such a notebook takes, two minutes at most."""
+CELL_S = {"03_scale_out.ipynb": 240, "04_federated.ipynb": 240}
+"""After how long a cell is given up: ranks and clients that wait for each other would wait for the
+ten minutes that other tests have. A cell takes up to one minute, and more on a busy machine."""
 
 SHORTER = {
     "01_ortmodule.ipynb": {

@@ -49,7 +49,8 @@ USUAL = representative(
     TOLERANCES,
     every=len(TOLERANCES),
     always=(
-        *("trainer-adapters", "trainer-resumed", "trainer-roberta", "script-classify-text"),
+        *("trainer-adapters", "trainer-deberta", "trainer-resumed", "script-classify-text"),
+        *("trainer-roberta", "trainer-bart"),
         *("accelerate", "lightning", "lightning-bfloat16"),
     ),
 )

@@ -88,7 +88,7 @@ def test_what_cannot_be_tuned_is_refused_before_anything_is_measured(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured: list[object] = []
-    monkeypatch.setattr("workbench.tune.ensure_product_times", measured.append)
+    monkeypatch.setattr(sys.modules[tune.__module__], "ensure_product_times", measured.append)
     for settings, words in (
         ({"engines": ["pytorch"]}, "'pytorch': only ondevice and ortmodule have variants"),
         ({"engines": []}, "give each engine once, and at least one"),

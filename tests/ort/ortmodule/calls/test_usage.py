@@ -33,20 +33,13 @@ USUAL = list(
         ),
     )
 )
-REFUSALS = list(
-    representative(
-        REFUSED,
-        every=3,
-        always=("synchronized-statistics", "backward-twice", "changed-parameter", "changed-buffer"),
-    )
-)
 SWEPT = [name for name, case in CASES.items() if case.sweep]
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     """The answers of the usual cases and of the refusals."""
-    refused = [f"refused:{name}" for name in REFUSALS]
+    refused = [f"refused:{name}" for name in REFUSED]
     return probed(PROBE, tmp_path_factory.mktemp("usage"), *USUAL, *refused)
 
 
@@ -92,7 +85,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+@pytest.mark.parametrize("name", list(REFUSED))
 def test_unsupported_uses_are_refused_and_change_nothing(name: str, answers: Answers) -> None:
     answer = answers[f"refused:{name}"]
     assert "error" not in answer, answer["error"]
