@@ -369,6 +369,13 @@ OF_OWN_KERNELS = (
 """Cases that have a kernel of our own, which PyTorch's do not tell apart from others."""
 
 
+OF_PATHS_OF_THEIR_OWN = (
+    *("attention, a row that sees nothing", "attention, a mask of the batch"),
+    *("attention, queries without a batch", "negative indices"),
+)
+"""Cases whose operators have the kernels of others, for other reasons."""
+
+
 def group_of(name: str) -> str:
     return next((group for group in GROUPS if name.startswith(group)), "other")
 
@@ -382,5 +389,7 @@ def first_of_each_kind() -> list[str]:
 
 
 CASES = representative(
-    EVERY_CASE, every=6, always={*WITHOUT_PRODUCTS, *OF_OWN_KERNELS, *first_of_each_kind()}
+    EVERY_CASE,
+    every=6,
+    always={*WITHOUT_PRODUCTS, *OF_OWN_KERNELS, *OF_PATHS_OF_THEIR_OWN, *first_of_each_kind()},
 )
