@@ -24,6 +24,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # A job in the background ignores SIGINT, and so would the processes of tests that send it.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(config, "workerinput"):
+        return  # the server of the process that started this one serves it, too
     server = ForkServer("tests.preloaded")
     config.add_cleanup(server.close)
     os.environ[ADDRESS] = server.address

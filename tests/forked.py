@@ -39,7 +39,7 @@ def outcome(case: Callable[[], Any]) -> Any:
     return json.loads(text)
 
 
-def outcomes_of(script: ModuleType, timeout_s: float = 240) -> dict[str, Any]:
+def outcomes_of(script: ModuleType, timeout_s: float = 500) -> dict[str, Any]:
     """Run a module that prints {case: outcome} in a fork of its own."""
     path = Path(str(script.__file__)).relative_to(ROOT).with_suffix("")
     done = subprocess.run(

@@ -1,4 +1,5 @@
-"""Imports of the processes that export models, verify gradients or are kernels.
+"""Imports of the processes that export models, verify gradients or are kernels, and the tables that
+every export makes.
 
 Imported by the fork server alone, once.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from torch.export import default_decompositions
 from torch.onnx._internal.exporter._registration import ONNXRegistry
 
 from workbench.export.export import OPSET
@@ -23,3 +25,4 @@ for name in (
     import_module(name)
 with kept_translation_table():
     ONNXRegistry.from_torchlib(opset_version=OPSET)
+default_decompositions().keys()  # looks up all operators, which torch keeps

@@ -158,6 +158,7 @@ def test_drawing_classes_and_gallery_by_the_keyboard_alone(open_notebook: MakeNo
     expect(page.get_by_role("status").first).to_contain_text("needs examples of two labels")
 
 
+@pytest.mark.sweep  # the notebook 02 trains one
 def test_a_text_of_ones_own_is_typed_trained_continued_and_exported(
     open_notebook: MakeNotebook, tmp_path: Path
 ) -> None:

@@ -123,6 +123,7 @@ def test_runs_are_found_sorted_labelled_deleted_and_brought_back(
     expect(page.locator(".wb-run-name", has_text="gamma")).to_have_count(0)
 
 
+@pytest.mark.sweep  # test_layout.py looks at the whole page
 def test_it_fits_400_pixels_in_both_themes(open_notebook: MakeNotebook, home: Path) -> None:
     long = "digits-cnn with all rows, cosine schedule and 200 steps of warm-up"
     Run(RunFolder(next((home / "runs").iterdir()))).rename(long)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from nbconvert import HTMLExporter
 from playwright.sync_api import Page, expect
 
@@ -153,6 +154,7 @@ def test_stop_while_training_and_while_another_cell_is_busy(open_notebook: MakeN
     expect(notebook.button("Train")).to_be_enabled()
 
 
+@pytest.mark.sweep  # tests/compare does so without a page
 def test_stop_while_a_comparison_waits_for_an_idle_machine_shows_the_engines_not_started(
     open_notebook: MakeNotebook,
 ) -> None:

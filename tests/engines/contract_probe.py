@@ -34,6 +34,16 @@ BATCH_SIZE = 32
 TRAINED = {"fake": ("linear.bias",)}
 """Patterns of the parameters that stay trainable when the rest is frozen: the output layer."""
 
+PARTS = (
+    *("training", "evaluation", "gradients", "observed", "learning_rate", "frozen", "weights"),
+    *("options", "lora", "head", "state"),
+)
+"""What each engine does, by methods of `Probe`."""
+
+FEWER_PARTS = {"pytorch-compile": ("training", "evaluation", "gradients", "weights", "state")}
+"""What these engines do where time is short. torch.compile builds each graph anew, for seconds, and
+all else of that engine is PyTorch's, which does everything."""
+
 OPTION_STEPS = 100
 OPTIONS: dict[str, dict[str, Any]] = {
     "adamw": {
@@ -73,6 +83,11 @@ OPTIONS_OF = {
 They share PyTorch's with the engine pytorch, which is tried with all, as is every engine that is
 not named here.
 """
+
+
+def parts_of(engine: str) -> tuple[str, ...]:
+    """Names of the parts that this engine does."""
+    return PARTS if WHOLE_TABLES else FEWER_PARTS.get(engine, PARTS)
 
 
 def options_of(engine: str) -> tuple[str, ...]:
@@ -361,19 +376,7 @@ def main() -> None:
     probe = Probe(name, model, work)
     answers: dict[str, Any] = {"availability": probe.availability()}
     if answers["availability"]["ok"]:
-        for part in (
-            "training",
-            "evaluation",
-            "gradients",
-            "observed",
-            "learning_rate",
-            "frozen",
-            "weights",
-            "options",
-            "lora",
-            "head",
-            "state",
-        ):
+        for part in parts_of(name):
             answers[part] = getattr(probe, part)()
     answers["reports"] = probe.reports
     result.write_text(json.dumps(answers))

@@ -84,7 +84,11 @@ def test_measurements_are_stored_and_saved(
 
 
 @pytest.mark.fault
-def test_engines_that_cannot_be_tuned_are_refused(digits: Dataset) -> None:
+def test_what_cannot_be_tuned_is_refused_before_anything_is_measured(
+    digits: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[object] = []
+    monkeypatch.setattr(sys.modules[tune.__module__], "ensure_product_times", measured.append)
     for settings, words in (
         ({"engines": ["pytorch"]}, "'pytorch': only ondevice and ortmodule have variants"),
         ({"engines": []}, "give each engine once, and at least one"),
@@ -99,6 +103,7 @@ def test_engines_that_cannot_be_tuned_are_refused(digits: Dataset) -> None:
     ):
         with pytest.raises(ConfigError, match=words):
             tune("digits-mlp", digits, **settings)
+    assert not measured
 
 
 @pytest.mark.fault

@@ -11,6 +11,7 @@ from workbench.errors import ModelError
 from workbench.export.buffer_writes import name_updates, updated_buffers
 from workbench.export.error_chain import error_chain
 from workbench.export.exported_module import Signature
+from workbench.export.quick_decomposition import quick_decomposition
 from workbench.export.translation_table import kept_translation_table
 from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, SIZE_RANGES, mark_padding
 
@@ -61,7 +62,7 @@ def export_by_torch(module: torch.nn.Module, signature: Signature, opset: int) -
 
     # The memory layout of the fused kernels' results differs from that of the decomposition of
     # attention, for which some valid views would be refused.
-    with sdpa_kernel(SDPBackend.MATH), kept_translation_table():
+    with sdpa_kernel(SDPBackend.MATH), kept_translation_table(), quick_decomposition():
         program = write()
         updated = () if program is None else updated_buffers(module, program)
         if updated:

@@ -85,15 +85,18 @@ def tune(
     loaded = model if isinstance(model, Model) else load_model(model)
     chosen = _engines(engines, loaded)
     _check_settings(settings)
+    prepared = []
+    for engine in chosen:  # all of them before anything is measured
+        given = {**settings, "engine": engine, "tuning": "off"}
+        _, dataset, config = prepare(loaded, data, given)
+        _check_unchosen(config)
+        prepared.append((dataset, config))
     with temporary_folder() as folder, disk_errors(folder, EngineError), ProgressBar() as bar:
         if any(engine_info(name).graphs == GraphKind.ORTMODULE for name in chosen):
             # The default of a machine that is set up, where the faster products have been measured.
             ensure_product_times(report or bar.say)
         entries = []
-        for engine in chosen:
-            given = {**settings, "engine": engine, "tuning": "off"}
-            _, dataset, config = prepare(loaded, data, given)
-            _check_unchosen(config)
+        for dataset, config in prepared:
             work = _TuningWork(loaded, dataset, config, folder, report or bar.say, families)
             entry = work.measure()
             store(entry)

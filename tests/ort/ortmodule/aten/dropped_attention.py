@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from tests.ort.ortmodule.noted_sessions import kernels
 from workbench import ORTModule
+from workbench.ort.ortmodule.capture.shared_export import shared_exports
 
 Answer = dict[str, Any]
 
@@ -31,6 +32,7 @@ class Dropping(nn.Module):
         return nn.functional.scaled_dot_product_attention(y, y, y, dropout_p=share)
 
 
+@shared_exports()
 def dropped() -> Answer:
     torch.manual_seed(0)
     plain = Dropping()

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from tests.representative import representative
+
 
 class Case(NamedTuple):
     """A module, the input of one sample, and what is expected of its graph."""
@@ -190,7 +192,7 @@ CONVS = {"Conv": 1, "ConvGrad": 1}
 POOLS = {"MaxPoolGrad": 1}
 IMAGE = (8, 16, 16)
 
-CASES: dict[str, Case] = {
+EVERY_CASE: dict[str, Case] = {
     "conv1d": Case(lambda: Behind(nn.Conv1d(16, 32, 5, padding=2)), (16, 64), CONVS),
     "conv2d": Case(lambda: Behind(nn.Conv2d(8, 16, 3, padding=1)), IMAGE, CONVS),
     "conv3d": Case(lambda: Behind(nn.Conv3d(4, 8, 3, padding=1)), (4, 6, 8, 8), CONVS),
@@ -360,6 +362,34 @@ WITHOUT_PRODUCTS = [
 ]
 """Cases that run in one more graph, whose products are left to ONNX Runtime."""
 
+OF_OWN_KERNELS = (
+    *("conv, first layer", "conv, frozen weight", "linear, first layer", "rms norm", "silu"),
+    *("silu as a gate", "silu times a weight", "cross entropy"),
+)
+"""Cases that have a kernel of our own, which PyTorch's do not tell apart from others."""
+
+
+OF_PATHS_OF_THEIR_OWN = (
+    *("attention, a row that sees nothing", "attention, a mask of the batch"),
+    *("attention, queries without a batch", "negative indices"),
+)
+"""Cases whose operators have the kernels of others, for other reasons."""
+
 
 def group_of(name: str) -> str:
     return next((group for group in GROUPS if name.startswith(group)), "other")
+
+
+def first_of_each_kind() -> list[str]:
+    """The first case of each group whose operators get these kernels."""
+    chosen: dict[tuple[object, ...], str] = {}
+    for name, case in EVERY_CASE.items():
+        chosen.setdefault((group_of(name), *case.replaced, "kept", *case.kept), name)
+    return list(chosen.values())
+
+
+CASES = representative(
+    EVERY_CASE,
+    every=6,
+    always={*WITHOUT_PRODUCTS, *OF_OWN_KERNELS, *OF_PATHS_OF_THEIR_OWN, *first_of_each_kind()},
+)

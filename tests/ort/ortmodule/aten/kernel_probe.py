@@ -25,6 +25,7 @@ from workbench import ORTModule
 from workbench.errors import WorkbenchError
 from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten.kernel_call import kernel_call
+from workbench.ort.ortmodule.capture.shared_export import shared_exports
 
 Answer = dict[str, Any]
 BATCHES = (3, 5)
@@ -90,6 +91,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
 """Options by family."""
 
 
+@shared_exports()
 def compare(names: list[str], switches: tuple[str, ...] = ("all", "off")) -> Answer:
     """The largest difference of each case, and whose kernels ran which operators, for each value of
     `pytorch_kernels`, or of `SWITCHES`."""
