@@ -149,8 +149,9 @@ export class RunGrid {
   }
 
   private makeRow(row: RunRow): HTMLElement {
+    const beside = new Set<string>(this.columns.map(({ key }) => key));
     const cells = this.columns.map((column) => {
-      const cell = element("div", { role: "gridcell", class: column.text ? "wb-text-cell" : "wb-number-cell" }, ...column.fill(row));
+      const cell = element("div", { role: "gridcell", class: column.text ? "wb-text-cell" : "wb-number-cell" }, ...column.fill(row, beside));
       if (column.key === "curve" && row.complete) cell.setAttribute("aria-label", curveText(row));
       return cell;
     });
