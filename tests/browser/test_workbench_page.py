@@ -266,6 +266,8 @@ def test_a_reader_without_a_kernel_sees_the_figure_and_a_table(
 def test_a_model_that_cannot_be_loaded_is_a_sentence(open_notebook: MakeNotebook) -> None:
     notebook = open_notebook(fake_cell(model=None))
     notebook.run(0)
+    expect(notebook.button("Train")).to_be_disabled()
+    expect(notebook.button("Train")).to_have_attribute("title", "Choose a model first.")
     for model, sentence in UNKNOWN_MODELS.items():
         notebook.field("Model").fill(model)
         notebook.field("Model").press("Enter")
