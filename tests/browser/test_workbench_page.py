@@ -6,9 +6,11 @@ import re
 from typing import Any
 
 import pytest
+from bs4 import BeautifulSoup
 from nbconvert import HTMLExporter
 from playwright.sync_api import Page, expect
 
+from tests.browser.accessibility import violations
 from tests.browser.conftest import MakeNotebook, end_kernels
 from tests.browser.notebook import SLOW_MS, Notebook
 
@@ -231,7 +233,7 @@ def test_a_reader_without_a_kernel_sees_the_figure_and_a_table(
     notebook.set_number("Epochs", 1)
     notebook.button("Train").click()
     expect(notebook.status).to_contain_text("Trained", timeout=SLOW_MS)
-    picture = notebook.cell(0).locator(".jp-RenderedImage img")
+    picture = notebook.cell(0).locator(".wb-static-picture")
     # Beside the live page the same figure would only take room.
     expect(picture).to_be_hidden()
     table = notebook.cell(0).locator(".wb-static-table")
@@ -246,20 +248,28 @@ def test_a_reader_without_a_kernel_sees_the_figure_and_a_table(
     expect(notebook.cell(0)).to_contain_text("Run this cell to open the workbench", timeout=SLOW_MS)
     expect(notebook.cell(0)).not_to_contain_text("Error displaying widget")
 
-    outputs = notebook.saved_outputs(0)
-    [picture_data] = [each for each in outputs if "image/png" in each.get("data", {})]
-    said = picture_data["metadata"]["image/png"]["alt"]
-    assert said.startswith("Trained digits-mlp on fake: ")
-    # nbconvert does not read that: the caption of the table below the picture says the same.
-    html, _ = HTMLExporter().from_filename(str(notebook.path))
-    assert 'src="data:image/png' in html
-    caption = r'<table class="wb-static-table"><caption>Trained digits-mlp on fake: '
-    assert re.search(caption, html)
+    # Who does not see the picture is told the same, in the notebook and in what nbconvert makes.
+    said = re.compile("^Trained digits-mlp on fake: ")
+    expect(picture).to_have_attribute("alt", said)
+    expect(table.locator("caption")).to_have_text(said)
+    assert not violations(page, within=".jp-OutputArea")
+    for template in ("lab", "classic"):
+        html, _ = HTMLExporter(template_name=template).from_filename(str(notebook.path))
+        shown = BeautifulSoup(html, "html.parser")
+        [converted] = shown.select("img.wb-static-picture")
+        assert said.match(str(converted["alt"]))
+        assert str(converted["src"]).startswith("data:image/png;base64,")
+        [caption] = shown.select("table.wb-static-table caption")
+        assert said.match(caption.text)
+    # What shows no HTML, as LaTeX, has the picture itself.
+    assert any("image/png" in each.get("data", {}) for each in notebook.saved_outputs(0))
 
 
 def test_a_model_that_cannot_be_loaded_is_a_sentence(open_notebook: MakeNotebook) -> None:
     notebook = open_notebook(fake_cell(model=None))
     notebook.run(0)
+    expect(notebook.button("Train")).to_be_disabled()
+    expect(notebook.button("Train")).to_have_attribute("title", "Choose a model first.")
     for model, sentence in UNKNOWN_MODELS.items():
         notebook.field("Model").fill(model)
         notebook.field("Model").press("Enter")

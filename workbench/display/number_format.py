@@ -6,9 +6,11 @@ import math
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 DIGITS = 3
+LOSS_DECIMALS = 4
 SMALLEST_PLAIN = 1e-4
+SMALLEST_PLAIN_LOSS = 1e-3
 LARGEST_PLAIN = 1e9
-"""Smaller numbers than the first, and those from the last on, are in scientific notation."""
+"""Smaller numbers, smaller losses, and numbers from the last on are in scientific notation."""
 
 
 def significant(value: float) -> str:
@@ -30,3 +32,19 @@ def significant(value: float) -> str:
     if decimals > 0:
         return f"{rounded:.{decimals}f}"
     return f"{exact.to_integral_value(ROUND_HALF_UP):,f}"
+
+
+def loss_text(value: float) -> str:
+    """Format a loss with four decimals: 2.3026, 0.0352; without any from 1,000 on: 1,235.
+
+    Below 0.001 it is 5.00e-04. Every place that shows a loss has the same digits.
+    """
+    if not math.isfinite(value):
+        return "not finite"
+    if value == 0:
+        return "0"
+    if not SMALLEST_PLAIN_LOSS <= abs(value) < LARGEST_PLAIN:
+        return f"{value:.{DIGITS - 1}e}"
+    exact = Decimal(float(value))
+    decimals = 0 if abs(value) >= 1000 else LOSS_DECIMALS
+    return f"{exact.quantize(Decimal(10) ** -decimals, ROUND_HALF_UP):,f}"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from workbench.data import Batch, Dataset
+from workbench.display.number_format import loss_text
 from workbench.engines.base import Engine, ParameterNorms
 from workbench.errors import EngineError
 from workbench.run_folder.events import EventWriter
@@ -178,8 +179,11 @@ class TrainingLoop:
 
     def _no_lower_loss(self) -> str:
         progress = self._progress
+        if progress.best_loss is None:
+            since = progress.evaluations_since
+            return f"Stopped early: the test loss was not finite in the last {since} evaluations."
         return (
-            f"Stopped early: the test loss was lowest, {progress.best_loss:.4g}, after step "
+            f"Stopped early: the test loss was lowest, {loss_text(progress.best_loss)}, after step "
             f"{progress.best_step}, {progress.evaluations_since} evaluations ago."
         )
 

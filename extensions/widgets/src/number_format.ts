@@ -19,9 +19,14 @@ export function formatWhole(value: number): string {
 export function formatSignificant(value: number): string {
   if (value === 0) return "0";
   const plain = Math.abs(value) >= 1e-4 && Math.abs(value) < LARGEST_PLAIN;
-  if (!plain) return value.toExponential(2).replace(/e([+-])(\d)$/, "e$10$2");
+  if (!plain) return scientific(value);
   if (Math.abs(value) >= 99.95) return whole.format(value);
   return value.toPrecision(3);
+}
+
+/** 9.04e+26 · 5.00e-04 */
+function scientific(value: number): string {
+  return value.toExponential(2).replace(/e([+-])(\d)$/, "e$10$2");
 }
 
 /** Megabytes: 331 · 51.7. */
@@ -35,10 +40,10 @@ export function formatDifference(value: number): string {
   return Math.abs(value) < 0.01 ? value.toExponential(1) : value.toPrecision(2);
 }
 
-/** A loss: four digits after the point, or an exponent when that would show next to nothing. */
+/** A loss: four digits after the point, or an exponent when that would show next to nothing. The same as `loss_text`. */
 export function formatLoss(value: number): string {
   if (value === 0) return "0";
-  if (Math.abs(value) < 1e-3 || Math.abs(value) >= LARGEST_PLAIN) return value.toExponential(2);
+  if (Math.abs(value) < 1e-3 || Math.abs(value) >= LARGEST_PLAIN) return scientific(value);
   return Math.abs(value) >= 1000 ? whole.format(value) : value.toFixed(4);
 }
 

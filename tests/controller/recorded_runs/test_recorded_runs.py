@@ -13,6 +13,7 @@ from tests.runs.recorded import recorded
 from tests.runs.written import steps, write_run
 from workbench.child_process.cancellation import ended_if_cancelled
 from workbench.controller.recorded_runs.deleted_runs import DeletedRun
+from workbench.controller.recorded_runs.poll_interval import poll_interval_s
 from workbench.controller.recorded_runs.recorded_runs import RecordedRuns
 from workbench.controller.recorded_runs.run_detail import RunDescription
 from workbench.data import Dataset
@@ -117,6 +118,11 @@ def test_a_new_run_is_listed_by_itself(told: Told, digits: Dataset) -> None:
     assert told.rows == {}
     folder = recorded(digits)
     until(lambda: folder.id in told.rows)
+
+
+def test_the_first_poll_of_many_runs_does_not_delay_those_after_it() -> None:
+    """It takes seconds on a busy machine; a run that starts then was not listed for minutes."""
+    assert [poll_interval_s(cpu_s) for cpu_s in (0.001, 0.02, 1.3)] == [0.5, 1.0, 5.0]
 
 
 def test_a_run_is_opened_with_why_it_failed(told: Told) -> None:

@@ -32,7 +32,7 @@ IMAGE = np.linspace(0, 1, 64, dtype=np.float32).reshape(1, 8, 8)
 
 def test_a_picture_has_target_and_prediction_by_name() -> None:
     [row] = shown_rows([worst("class", 1, 0, IMAGE, probability=0.981)], data(("cat", "dog")))
-    assert (row.target, row.prediction, row.loss) == ("dog", "cat (98 %)", "1.25")
+    assert (row.target, row.prediction, row.loss) == ("dog", "cat (98 %)", "1.2500")
     assert row.picture is not None
     assert row.picture.shape == (8, 8)
     assert row.cells == ()

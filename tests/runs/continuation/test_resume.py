@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import time
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,14 @@ def test_a_completed_run_can_be_trained_further(digits: Dataset) -> None:
     again = resume(run, steps=STEPS).wait(60)
     assert again.progress == (STEPS, STEPS)
     np.testing.assert_array_equal(again.history["loss"], longer.history["loss"])
+
+
+def test_early_stopping_says_that_no_test_loss_was_finite(digits: Dataset) -> None:
+    data = deepcopy(digits)
+    data.test.inputs[0][:] = 3e38
+    run = started(data, engine="ondevice", early_stopping=2, evaluate_every=2).wait(60)
+    assert (run.status, run.progress.done_steps) == ("completed", 4)
+    assert run.reason == ("Stopped early: the test loss was not finite in the last 2 evaluations.")
 
 
 def test_early_stopping_counts_on_over_a_resume(

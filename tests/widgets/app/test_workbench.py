@@ -103,7 +103,7 @@ def test_results_of_another_model_are_named_and_not_shown(make_page: MakePage) -
     until(lambda: page.models.layers.layers)
     assert page.trainer.charts.points("fake").shape[1] == 2
     page.models.choose("digits-cnn")
-    elsewhere = "The results of digits-mlp are in the step Runs."
+    elsewhere = "The results of digits-mlp are among the recorded runs."
     until(lambda: page.trainer.charts.hint.startswith(elsewhere))
     assert page.trainer.charts.curves == []
     assert not page.trainer.statistics.engines
@@ -113,7 +113,7 @@ def test_results_of_another_model_are_named_and_not_shown(make_page: MakePage) -
     page.models.choose("digits-mlp")
     until(lambda: not page.comparison.table.rows)
     assert page.comparison.ratios.verdict.startswith(
-        "The results of digits-cnn are in the step Runs."
+        "The results of digits-cnn are among the recorded runs."
     )
     assert not page.comparison.statistics.engines
     until(lambda: page.comparison.differences.runs == [])

@@ -9,6 +9,7 @@ from workbench.compare import Comparison
 from workbench.controller.jobs.single_step import SingleStep
 from workbench.controller.jobs.stopping import Stopping
 from workbench.controller.state import failure
+from workbench.display.number_format import loss_text
 from workbench.runs import Run
 from workbench.runs.failure import log_line
 from workbench.runs.figures.figure import plot_runs
@@ -293,7 +294,7 @@ def _outcome_sentence(run: Run) -> str:
     reached = ""
     if evaluation:
         loss = evaluation["loss"]
-        reached = f", test loss {'not finite' if loss is None else f'{loss:.4g}'}"
+        reached = f", test loss {'not finite' if loss is None else loss_text(loss)}"
         if evaluation["accuracy"] is not None:
             reached += f", test accuracy {100 * evaluation['accuracy']:.1f} %"
     return f"Trained {name}: {done:,} {step}s{reached}. {run.reason}".rstrip()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from workbench.controller.recorded_runs.deleted_runs import DeletedRuns
+from workbench.controller.recorded_runs.poll_interval import POLL_S, poll_interval_s
 from workbench.controller.recorded_runs.run_detail import describe_run
 from workbench.controller.recorded_runs.run_export import RunExports
 from workbench.controller.recorded_runs.runs_view import RunsView
@@ -19,10 +20,6 @@ from workbench.runs import Run, load_run, resume
 from workbench.runs.listing import Changes, RunIndex, RunRow
 from workbench.runs.trash import move_to_trash, restore_from_trash
 
-POLL_S = 0.5
-"""Shortest interval at which the folder of the runs is polled."""
-POLL_SHARE = 0.02
-"""Largest share of a core for polling."""
 COMPLETED_AT_ONCE = 40
 """Runs whose event logs are read between requests: about 20 ms."""
 
@@ -194,7 +191,7 @@ class RecordedRuns:
         return True
 
     def _poll(self) -> None:
-        started = time.monotonic()
+        began_s = time.thread_time()
         try:
             changes = self._index.poll()
         except RunFolderError as error:
@@ -207,8 +204,7 @@ class RecordedRuns:
             deleted = self._trash.changed()
             if deleted is not None:
                 self._view.show_deleted(deleted)
-        took_s = time.monotonic() - started
-        self._next_poll = time.monotonic() + max(POLL_S, took_s / POLL_SHARE)
+        self._next_poll = time.monotonic() + poll_interval_s(time.thread_time() - began_s)
         if self._index.incomplete:
             self._listing.ask(self._complete)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from html import escape
 from typing import NamedTuple
 
-from workbench.controller.recorded_runs.run_detail import duration_text
-from workbench.display.number_format import significant
+from workbench.controller.recorded_runs.run_detail import duration_text, metric_text
+from workbench.display.number_format import loss_text, significant
 from workbench.runs import Run
 from workbench.runs.listing.read_row import RowReader
 
@@ -61,13 +62,14 @@ def result_table(runs: Iterable[Run], title: str) -> ResultTable:
 
 def _row(run: Run) -> list[str]:
     row = RowReader(run.folder).read()
+    name = row.metric_name
     peak_bytes = (run.summary or {}).get("peak_rss_bytes")
     return [
         run.engine,
         row.status,
         f"{row.steps:,} of {row.total_steps:,}",
-        significant(row.last_loss),
-        f"{row.metric_name} {significant(row.metric)}" if row.metric_name else NONE,
+        loss_text(row.last_loss) if math.isfinite(row.last_loss) else NONE,
+        f"{name} {metric_text(name, row.metric)}" if name else NONE,
         significant(row.samples_per_s),
         f"{peak_bytes / 1e6:,.0f}" if peak_bytes else NONE,
         duration_text(row.duration_s),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import BaseModel
 
 from workbench.controller.recorded_runs.worst_rows import ShownRow, WorstRowsReader
-from workbench.display.number_format import significant
+from workbench.display.number_format import loss_text, significant
 from workbench.run_folder.worst_predictions import read_worst_predictions
 from workbench.runs import Run
 from workbench.runs.record.duration import started_at
@@ -72,7 +72,7 @@ def describe_run(run: Run) -> RunDescription:
     if len(evaluations):
         last = evaluations.iloc[-1]
         known = [(name, text) for name, text in METRICS if not math.isnan(last[name])]
-        facts += [(text, _metric(name, last[name])) for name, text in known]
+        facts += [(text, metric_text(name, last[name])) for name, text in known]
     if summary.get("peak_rss_bytes"):
         facts.append(("Peak memory", f"{summary['peak_rss_bytes'] / 1e6:,.0f} MB"))
     facts += [("Tags", ", ".join(run.tags))] if run.tags else []
@@ -135,7 +135,10 @@ def _clock(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
 
 
-def _metric(name: str, value: float) -> str:
+def metric_text(name: str, value: float) -> str:
+    """91.6 % of accuracy, 0.0352 of a loss; other metrics with three digits."""
+    if name == "loss":
+        return loss_text(value)
     return f"{100 * value:.1f} %" if name == "accuracy" else significant(value)
 
 

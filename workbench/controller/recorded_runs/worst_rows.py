@@ -19,6 +19,7 @@ from workbench.controller.model.row_display import (
     is_text,
 )
 from workbench.data import Dataset
+from workbench.display.number_format import loss_text
 from workbench.errors import WorkbenchError
 from workbench.runs import Run
 from workbench.runs.record.worst_predictions import WorstPrediction, worst_predictions
@@ -120,7 +121,7 @@ def _shown(
     target, prediction = ("", "") if by_position or outputs else _words(one, data.classes)
     return ShownRow(
         row=one.row,
-        loss="not finite" if np.isnan(one.loss) else f"{one.loss:.4g}",
+        loss=loss_text(one.loss),
         target=target,
         prediction=prediction,
         picture=picture,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import uuid
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import anywidget
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 MARK = "workbench_figure"
 """Key of an output's metadata by which the front end finds it."""
 PARTS = ("picture", "table")
-"""One output each: in an untrusted notebook JupyterLab removes pictures from HTML."""
+"""One output each, so that the table is left where a viewer shows no pictures in HTML."""
 DPI = 110
 EMPTY = {"text/html": "", "text/plain": ""}
 
@@ -67,7 +68,7 @@ class StaticFigure(anywidget.AnyWidget):
         with self.hold_sync():
             self.outputs = [
                 {
-                    "data": {"image/png": png, "text/plain": table.title},
+                    "data": picture_data(png, table.title),
                     "metadata": {**mark, "image/png": {"alt": table.title}},
                 },
                 {"data": {"text/html": table.html(), "text/plain": table.text()}, "metadata": mark},
@@ -81,3 +82,18 @@ class StaticFigure(anywidget.AnyWidget):
         for output, display_id in zip(self.outputs, self._display_ids, strict=True):
             data, metadata = output["data"], output["metadata"]
             update_display(data, metadata=metadata, raw=True, display_id=display_id)  # type: ignore[no-untyped-call]
+
+
+def picture_data(png: str, title: str) -> dict[str, str]:
+    """The data of an output that shows a picture by its title.
+
+    Of a picture alone, JupyterLab and nbconvert show no text in its place; HTML, which they prefer,
+    has one. The picture beside it is for those who show no HTML, such as LaTeX.
+
+    Args:
+        png: the picture in base64.
+        title: what it shows, as plain text.
+    """
+    source = f"data:image/png;base64,{png}"
+    html = f'<img class="wb-static-picture" alt="{escape(title)}" src="{source}">'
+    return {"text/html": html, "image/png": png, "text/plain": title}

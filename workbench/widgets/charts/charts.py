@@ -44,7 +44,7 @@ NOTHING_HINT = "No step was taken."
 
 def results_in_runs(model: str) -> str:
     """Message in place of the results of another model."""
-    return f"The results of {model} are in the step Runs."
+    return f"The results of {model} are among the recorded runs."
 
 
 class Charts(ChartOptions, anywidget.AnyWidget):

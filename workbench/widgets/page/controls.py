@@ -9,6 +9,7 @@ import anywidget
 import traitlets
 
 from workbench.controller.setup import Setup
+from workbench.controller.tasks.task import NO_MODEL
 from workbench.settings.federation import DEFAULT_CLIENTS
 from workbench.widgets.bundle import bundle
 
@@ -55,8 +56,7 @@ class Controls(anywidget.AnyWidget):
         """
         super().__init__(**kwargs)
         self._actions = dict(actions)
-        self._engines: list[str] = []
-        self._federation: Mapping[str, Any] | None = None
+        self._setup = Setup()
         self._status, self._compares = "idle", False
         self.on_msg(self._on_message)
         self.show("idle")
@@ -65,9 +65,10 @@ class Controls(anywidget.AnyWidget):
         """Enable the buttons for the status of the job; `idle` when there is none."""
         self._status, self._compares = status, compares
         active = status in ("starting", "running", "paused")
+        starts = not active and self._setup.model != ""
         usable = {
-            "Train": not active,
-            "Compare": not active,
+            "Train": starts,
+            "Compare": starts,
             "Pause": status == "running",
             "Resume": status == "paused",
             "Step once": status == "paused" and not compares,
@@ -80,44 +81,52 @@ class Controls(anywidget.AnyWidget):
                 "label": self._train_label if name == "Train" else name,
                 "enabled": usable[name],
                 "shown": shown.get(name, True),
-                "hint": self._train_hint if name == "Train" else HINTS[name],
+                "hint": self._hint(name),
             }
             for name in NAMES
             if name in self._actions
         ]
 
     def suit(self, setup: Setup) -> None:
-        """Set the label of Train to its engines or number of clients."""
-        self._engines, self._federation = list(setup.engines), setup.federation
+        """Set the label of Train to the engines or number of clients of what is to be trained.
+
+        Args:
+            setup: is read again at each `show`; without a model nothing can be started.
+        """
+        self._setup = setup
         self.show(self._status, compares=self._compares)
 
     @property
     def _train_label(self) -> str:
-        if self._federation is not None:
+        if self._setup.federation is not None:
             return f"Train on {self._clients}"
-        match self._engines:
+        match list(self._setup.engines):
             case []:
                 return "Train"
             case [engine]:
                 return f"Train on {engine}"
-        return f"Train on {len(self._engines)} engines in turn"
+        return f"Train on {len(self._setup.engines)} engines in turn"
 
     @property
     def _clients(self) -> str:
-        form = self._federation or {}
+        form = self._setup.federation or {}
         default = None if form.get("split") == "groups" else DEFAULT_CLIENTS
         count = form.get("clients", default)
         if not isinstance(count, int):  # as many as groups; or while it is wrong
             return "clients"
         return "1 client" if count == 1 else f"{count:,} clients"
 
-    @property
-    def _train_hint(self) -> str:
-        if self._federation is not None:
+    def _hint(self, name: str) -> str:
+        if name in ("Train", "Compare") and not self._setup.model:
+            return NO_MODEL
+        if name != "Train":
+            return HINTS[name]
+        if self._setup.federation is not None:
             return f"Federated training of {self._clients}, simulated, each on device"
-        if len(self._engines) < 2:
+        engines = self._setup.engines
+        if len(engines) < 2:
             return HINTS["Train"]
-        return f"{len(self._engines)} runs, one after another: {', then '.join(self._engines)}"
+        return f"{len(engines)} runs, one after another: {', then '.join(engines)}"
 
     def usable(self) -> list[str]:
         """Names of the enabled buttons."""

@@ -9,6 +9,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from workbench.display.number_format import loss_text
 from workbench.run_folder.events import Event
 from workbench.widgets.bundle import bundle
 
@@ -59,8 +60,8 @@ def _record(engine: str, event: Event) -> dict[str, Any]:
     metrics = []
     for key, name, factor, unit in METRICS:
         value = event.get(key)
-        if key in event and value is None and key == "loss":
-            metrics.append([name, "not finite"])
+        if key in event and key == "loss":
+            metrics.append([name, "not finite" if value is None else loss_text(value)])
         elif isinstance(value, int | float) and math.isfinite(value):
             shown = f"{factor * value:.1f}" if unit else f"{value:.4g}"
             metrics.append([name, f"{shown}{unit}"])

@@ -3,7 +3,7 @@
 import { element } from "../element";
 import { formatLoss, formatSignificant, formatWhole } from "../number_format";
 import type { SortKey } from "./run_order";
-import { displayName, isActive, type RunRow, shortName, startText } from "./run_row";
+import { displayName, isActive, nameWithoutEngine, type RunRow, shortName, startText } from "./run_row";
 import { sparkline, WIDTH } from "./sparkline";
 
 export interface Column {
@@ -18,7 +18,8 @@ export interface Column {
   rank: number;
   /** Text to the left, numbers to the right. */
   text?: boolean;
-  fill: (row: RunRow) => (Node | string)[];
+  /** What a row has in it, where such columns stand beside it. */
+  fill: (row: RunRow, beside: ReadonlySet<string>) => (Node | string)[];
 }
 
 const METRIC_LABELS: Record<string, string> = {
@@ -39,7 +40,7 @@ export function formatDuration(seconds: number): string {
 }
 
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
-const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 function known(value: number | null, format: (value: number) => string): string {
   return value === null ? "–" : format(value);
@@ -57,17 +58,19 @@ export function formatMetric(row: RunRow): string {
   return formatSignificant(row.metric);
 }
 
-function fillName(row: RunRow): Node[] {
+/** Engine and start are left to the columns that have them. */
+function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
   const full = displayName(row);
   const title = full === row.id ? full : `${full}\nId: ${row.id}`;
   const named = row.name ? "wb-run-name wb-run-named" : "wb-run-name";
-  const name = element("span", { class: named, title }, shortName(row));
+  const name = element("span", { class: named, title }, beside.has("engine") ? nameWithoutEngine(row) : shortName(row));
   const under = element("span", { class: "wb-run-under" });
   if (row.status === "unreadable") {
     under.append(element("span", { class: "wb-run-reason", title: row.reason }, row.reason));
     return [name, under];
   }
-  const facts = [row.name ? row.model : startText(row), row.dataset].filter(Boolean).join(" · ");
+  const start = beside.has("started") ? "" : startText(row);
+  const facts = [row.name ? row.model : start, row.dataset].filter(Boolean).join(" · ");
   under.append(element("span", { class: "wb-run-facts", title: facts }, facts));
   for (const tag of row.tags) under.append(element("span", { class: "wb-tag", title: tag }, tag));
   if (row.notes) under.append(element("span", { class: "wb-run-notes", title: row.notes }, row.notes));

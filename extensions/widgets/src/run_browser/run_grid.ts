@@ -48,8 +48,8 @@ export class RunGrid {
     this.root.addEventListener("pointerleave", () => (this.hovered = false));
     this.root.addEventListener("focus", () => this.onFocus());
     this.body.addEventListener("mousedown", (event) => {
-      // Shift and a click would select text.
-      if (event.shiftKey) event.preventDefault();
+      // Shift and a click would select text, and so would the second click, which opens the run.
+      if (event.shiftKey || event.detail > 1) event.preventDefault();
     });
     this.body.addEventListener("click", (event) => this.onClick(event));
     this.body.addEventListener("dblclick", (event) => {
@@ -149,8 +149,9 @@ export class RunGrid {
   }
 
   private makeRow(row: RunRow): HTMLElement {
+    const beside = new Set<string>(this.columns.map(({ key }) => key));
     const cells = this.columns.map((column) => {
-      const cell = element("div", { role: "gridcell", class: column.text ? "wb-text-cell" : "wb-number-cell" }, ...column.fill(row));
+      const cell = element("div", { role: "gridcell", class: column.text ? "wb-text-cell" : "wb-number-cell" }, ...column.fill(row, beside));
       if (column.key === "curve" && row.complete) cell.setAttribute("aria-label", curveText(row));
       return cell;
     });

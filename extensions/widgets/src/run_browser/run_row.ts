@@ -65,6 +65,12 @@ export function shortName(row: RunRow): string {
   return [row.model, row.trainedBy].filter(Boolean).join(" · ");
 }
 
+/** The same without the engine too, unless several processes or clients share its work. */
+export function nameWithoutEngine(row: RunRow): string {
+  const told = row.name || row.started === null || !row.model || row.trainedBy !== row.engine;
+  return told ? shortName(row) : row.model;
+}
+
 /** When it was started, as "23 Nov 14:05:12"; empty where that is not known. */
 export function startText(row: RunRow): string {
   if (row.started === null || !row.model) return "";

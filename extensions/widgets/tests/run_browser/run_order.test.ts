@@ -115,6 +115,22 @@ describe("the columns", () => {
     expect(columnsThatFit(760).map((column) => column.key)).toContain("started");
   });
 
+  it("have engine and start once, in columns of their own where those are shown", () => {
+    const run = row("r", { name: "", engine: "ondevice", started: new Date(2026, 10, 23, 14, 5, 12).getTime() / 1000 });
+    const texts = (width: number, of = run) => {
+      const columns = columnsThatFit(width);
+      const beside = new Set<string>(columns.map(({ key }) => key));
+      return columns.flatMap((column) => column.fill(of, beside)).map((one) => (typeof one === "string" ? one : one.textContent));
+    };
+    const [wide, narrow] = [texts(2000), texts(300)];
+    expect(narrow.slice(0, 2)).toEqual(["digits-mlp · ondevice", "23 Nov 14:05:12 · digits"]);
+    expect(wide.slice(0, 2)).toEqual(["digits-mlp", "digits"]);
+    expect(wide.filter((text) => text?.includes("ondevice"))).toEqual(["ondevice"]);
+    expect(wide.slice(-2)).toEqual(["23 Nov 2026", "14:05:12"]);
+    const shared = texts(2000, { ...run, trainedBy: "ondevice × 8" });
+    expect(shared[0]).toBe("digits-mlp · ondevice × 8");
+  });
+
   it("write durations as people read them", () => {
     expect([0.84, 45.2, 134, 11_130].map(formatDuration)).toEqual(["0.8\u00a0s", "45\u00a0s", "2\u00a0min 14\u00a0s", "3\u00a0h 5\u00a0min"]);
   });

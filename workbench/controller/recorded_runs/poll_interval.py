@@ -1,0 +1,15 @@
+"""How often the folder of the runs is polled."""
+
+from __future__ import annotations
+
+POLL_S = 0.5
+"""Shortest interval."""
+POLL_SHARE = 0.02
+"""Largest share of a core for polling."""
+LONGEST_S = 5.0
+"""Longest interval: the first poll of many runs takes far longer than those after it."""
+
+
+def poll_interval_s(cpu_s: float) -> float:
+    """After how long to poll again, in seconds, after a poll that took `cpu_s` of the processor."""
+    return min(max(POLL_S, cpu_s / POLL_SHARE), LONGEST_S)
