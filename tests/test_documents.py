@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-import workbench as wb
 
 pytestmark = pytest.mark.sweep
 
@@ -64,20 +63,29 @@ GIVEN: dict[str, tuple[str, ...]] = {
 """Document -> what a reader has before each block, such as a model, and what he does at the end."""
 
 
+_ALL_RUNS_END = """
+import workbench as wb
+
+for run_id in wb.runs().id:
+    assert wb.load_run(run_id).wait().status == "completed"
+"""
+
+
 @pytest.mark.parametrize("name", GIVEN)
-def test_the_code_of_a_document_runs(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_code_of_a_document_runs(name: str, tmp_path: Path) -> None:
     blocks = BLOCK.findall((FOLDER / name).read_text(encoding="utf-8"))
     *before, at_the_end = GIVEN[name]
-    names: dict[str, Any] = {"__name__": "__main__"}  # as in a notebook
-    for given, block in zip(before, blocks, strict=True):
-        exec(compile(given, "what is given", "exec"), names)
-        exec(compile(block, name, "exec"), names)
-    exec(compile(at_the_end, "the end", "exec"), names)
-    for run_id in wb.runs().index:
-        assert wb.load_run(run_id).wait().status == "completed"
+    read = [part for pair in zip(before, blocks, strict=True) for part in pair]
+    script = tmp_path / "document.py"
+    script.write_text("\n".join([*read, at_the_end, _ALL_RUNS_END]), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
 
 
 def test_every_document_with_code_is_run() -> None:
