@@ -16,15 +16,11 @@ namespace {
 FOR_EACH_PROCESSOR void normalize(const float* __restrict x, const float* __restrict scale,
                                   const float* __restrict bias, float epsilon, float* __restrict y,
                                   float& mean, float& inverse, int64_t size) {
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < size; ++i) sum += x[i];
-  const float average = sum / static_cast<float>(size);
+  const double count = static_cast<double>(size);
+  const float average = static_cast<float>(sum_of(size, [&](int64_t i) { return x[i]; }) / count);
   // Of the differences: that of the averages of x² and x loses digits where the mean is large.
-  float squares = 0;
-#pragma omp simd reduction(+ : squares)
-  for (int64_t i = 0; i < size; ++i) squares += (x[i] - average) * (x[i] - average);
-  const float factor = 1.0f / std::sqrt(squares / static_cast<float>(size) + epsilon);
+  const double squares = sum_of(size, [&](int64_t i) { return (x[i] - average) * (x[i] - average); });
+  const float factor = 1.0f / std::sqrt(static_cast<float>(squares / count) + epsilon);
   for (int64_t i = 0; i < size; ++i) y[i] = (x[i] - average) * factor * scale[i] + bias[i];
   mean = average;
   inverse = factor;

@@ -9,6 +9,10 @@
 
 #include "onnxruntime_api.h"
 
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error "These kernels show NaN and infinity: compile them without -ffast-math and -ffinite-math-only."
+#endif
+
 // Compiled for newer processors too; the one at hand decides when the library is loaded.
 #if defined(FOR_EACH_PROCESSOR)
 // Given to the compiler.

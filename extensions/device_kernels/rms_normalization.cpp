@@ -15,10 +15,9 @@ namespace {
 
 FOR_EACH_PROCESSOR float normalize(const float* __restrict x, const float* __restrict scale,
                                    float epsilon, float* __restrict y, int64_t size) {
-  float squares = 0;
-#pragma omp simd reduction(+ : squares)
-  for (int64_t i = 0; i < size; ++i) squares += x[i] * x[i];
-  const float inverse = 1.0f / std::sqrt(squares / static_cast<float>(size) + epsilon);
+  const double squares = sum_of(size, [&](int64_t i) { return x[i] * x[i]; });
+  const float average = static_cast<float>(squares / static_cast<double>(size));
+  const float inverse = 1.0f / std::sqrt(average + epsilon);
   for (int64_t i = 0; i < size; ++i) y[i] = x[i] * inverse * scale[i];
   return inverse;
 }

@@ -8,6 +8,22 @@
 
 namespace device_kernels {
 
+// The sum of `term(i)` for each i below `count`. Parts of it are summed in float32, and these in float64:
+// in float32 alone, the average of a million numbers would have three digits.
+template <class Term>
+inline double sum_of(int64_t count, const Term& term) {
+  constexpr int64_t kPart = 1024;
+  double sum = 0;
+  for (int64_t begin = 0; begin < count; begin += kPart) {
+    const int64_t end = std::min(count, begin + kPart);
+    float part = 0;
+#pragma omp simd reduction(+ : part)
+    for (int64_t i = begin; i < end; ++i) part += term(i);
+    sum += part;
+  }
+  return sum;
+}
+
 // Each row has `size` elements: those of the axes from `axis` on.
 struct Rows {
   int64_t rows, size;

@@ -49,7 +49,7 @@ LAYERS = {
     "files": Row(native=False),
     "progress": Row(native=False, client=True, widgets=True),
     "user_code": Row(imports_by_name=("",), pickles=True),
-    "losses": Row(pickles=True),
+    "losses": Row(),
     "machine": Row(native=False),
     "settings": Row(native=False, imports_by_name=("engines.py",), names=("engines",)),
     "run_folder": Row(native=False),

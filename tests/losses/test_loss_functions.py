@@ -26,7 +26,14 @@ def steep(output: torch.Tensor, target: torch.Tensor, power: int = 4) -> torch.T
 
 
 @pytest.mark.parametrize(
-    "function", [steep, functools.partial(steep, power=2), torch.nn.MSELoss(), lambda a, b: a.sum()]
+    "function",
+    [
+        steep,
+        functools.partial(steep, power=2),
+        torch.nn.MSELoss(),
+        lambda a, b: a.sum(),
+        lambda a, b: 2 * torch.ops.aten.mse_loss(a, b),
+    ],
 )
 def test_it_arrives_as_it_was(
     function: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

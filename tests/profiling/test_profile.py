@@ -84,26 +84,45 @@ def test_the_numbers_belong_together(found: Profile) -> None:
         own = found.table(each.engine)
         assert own["us"].sum() / 1000 == pytest.approx(each.operators_ms * each.correction)
         assert own["us"].is_monotonic_decreasing
-        share = own["us"] / max(1000 * each.wall_ms, own["us"].sum())
+        share = own["us"] / max(1000 * each.step_ms, own["us"].sum())
         assert (own["share"] - share).abs().max() < 1e-9
         assert each.wall_ms > 0
     assert len(found.frame) == sum(len(each.times) for each in found.engines)
 
 
-def measured(operators_ms: float, step_ms: float) -> EngineProfile:
+def measured(
+    operators_ms: float, step_ms: float, profiled_ms: float | None = None
+) -> EngineProfile:
     us = 1000 * operators_ms
     times = (
         OperatorTime("forward", "Gemm", "a", NATIVE, 2, 0.75 * us),
         OperatorTime("backward", "Gemm", "b", NATIVE, 1, 0.25 * us),
     )
-    return EngineProfile("ortmodule", step_ms, 1.1 * operators_ms, times)
+    slowed = max(step_ms, 1.1 * operators_ms) if profiled_ms is None else profiled_ms
+    return EngineProfile("ortmodule", step_ms, slowed, times)
 
 
-@pytest.mark.parametrize("operators_ms", [10.0, 50.0, 97.0, 110.0])
+@pytest.mark.parametrize("operators_ms", [97.0, 110.0])
 def test_times_that_fit_the_step_stand_as_they_are(operators_ms: float) -> None:
     found = measured(operators_ms, 97.0)
     assert found.times == found.measured
     assert wall_sentence(found).endswith("ms in operators.")
+
+
+@pytest.mark.parametrize(("operators_ms", "other"), [(10.0, "87.00 ms"), (50.0, "47.00 ms")])
+def test_what_is_outside_of_operators_is_said(operators_ms: float, other: str) -> None:
+    found = measured(operators_ms, 97.0)
+    assert found.times == found.measured
+    assert wall_sentence(found).endswith(f"The other {other} of the step are outside of operators.")
+
+
+def test_steps_that_take_longer_without_a_profiler_were_disturbed() -> None:
+    """A profiler only adds to a step, so that the shorter one is the step."""
+    found = measured(45.0, 148.0, profiled_ms=27.0)
+    assert found.correction == pytest.approx(27 / 45)
+    assert "1.7 times the step" in wall_sentence(found)
+    assert "Other programs slowed the steps without the profiler down." in wall_sentence(found)
+    assert [row["share"] for row in by_operator(found)] == pytest.approx([1.0])
 
 
 def test_times_that_exceed_the_step_are_scaled_to_it_with_a_notice() -> None:

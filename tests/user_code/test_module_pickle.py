@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -90,4 +91,28 @@ def test_a_hook_may_refer_to_a_context_variable_of_its_module(active: Any) -> No
     module.register_forward_hook(hook)
     restored = there_and_back(module)
     x = torch.randn(3, 2)
+    assert torch.equal(module(x), restored(x))
+
+
+class Named(nn.Module):
+    """Of names that are also Python modules of torch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.classes, self.ops = torch.nn.Linear(4, 3), torch.nn.Tanh()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = torch.relu(self.ops(self.classes(x)))
+        return result
+
+
+def test_names_may_be_those_of_modules_of_torch() -> None:
+    """As in a notebook, whose classes are pickled with their code."""
+    module = Named()
+    x = torch.randn(5, 4)
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    try:
+        restored = there_and_back(module)
+    finally:
+        cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
     assert torch.equal(module(x), restored(x))

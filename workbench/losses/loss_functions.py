@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import FROM_USER_CODE, ConfigError, ModelError, exception_text
 from workbench.files.input_file import read_file
 from workbench.losses.loss import Loss
+from workbench.user_code.module_pickle import dump_module
 from workbench.user_code.search_path import search_entry
 from workbench.user_code.user_code import UserCode, sha256_of, unpickle
 
@@ -96,10 +98,9 @@ def call_arguments(outputs: Sequence[Any], targets: Sequence[Any]) -> tuple[Any,
 
 
 def _write(loss: Loss, function: Callable[..., Any], folder: Path) -> Loss:
-    import cloudpickle
-
+    content = BytesIO()
     try:
-        content = cloudpickle.dumps(function)
+        sha256 = dump_module(function, content)
     except FROM_USER_CODE as error:
         raise ConfigError(
             [
@@ -108,8 +109,7 @@ def _write(loss: Loss, function: Callable[..., Any], folder: Path) -> Loss:
                 'Define it in a module and pass "package.module:function".'
             ]
         ) from error
-    sha256 = sha256_of(content)
-    _pickle_path(folder, sha256).write_bytes(content)
+    _pickle_path(folder, sha256).write_bytes(content.getvalue())
     # Functions of importable modules are pickled by name, so a worker must find the module.
     inner = function.func if isinstance(function, functools.partial) else function
     names = {getattr(inner, "__module__", None), type(function).__module__}

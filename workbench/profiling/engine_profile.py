@@ -17,13 +17,16 @@ COLUMNS = {
     "backward_us": "microseconds in the backward pass",
     "optimizer_us": "microseconds in the optimizer step",
     "us": "microseconds per step",
-    "share": "share of the step's wall time, 0 to 1",
+    "share": "share of the step, 0 to 1",
 }
 """The columns of the table and their meaning."""
 
 
 EXCESS = 1.15
 """Up to this many times the step the operators' times are kept as measured."""
+
+LACK = 0.85
+"""Below this share of the step the sentence says what is outside of operators."""
 
 USELESS = 2.0
 """See `EngineProfile.useless`."""
@@ -51,17 +54,23 @@ class EngineProfile:
         return sum(time.us for time in self.measured) / 1000
 
     @property
+    def step_ms(self) -> float:
+        """Milliseconds of a step: the shorter of both, since a profiler and other programs only
+        add to a time."""
+        return min(self.wall_ms, self.profiled_wall_ms)
+
+    @property
     def correction(self) -> float:
         """Factor from the measured times to `times`: less than 1 where these add up to more than
         `EXCESS` times the step, since profilers and other programs delay threads that wait for each
         other."""
-        excess = self.operators_ms / self.wall_ms
+        excess = self.operators_ms / self.step_ms
         return 1.0 if excess <= EXCESS else 1 / excess
 
     @property
     def useless(self) -> bool:
         """Whether the operators add up to so many steps that even their shares are unreliable."""
-        return self.operators_ms >= USELESS * self.wall_ms
+        return self.operators_ms >= USELESS * self.step_ms
 
     @property
     def times(self) -> tuple[OperatorTime, ...]:
@@ -85,8 +94,13 @@ def wall_sentence(profile: EngineProfile) -> str:
         f"{profile.engine}: {profile.wall_ms:.2f} ms per step; {profile.profiled_wall_ms:.2f} ms "
         f"under the profiler, of which {profile.operators_ms:.2f} ms in operators."
     )
-    doubt = doubt_sentence(profile)
-    return f"{measured} {doubt}" if doubt else measured
+    outside = profile.step_ms - profile.operators_ms
+    sentences = [measured, doubt_sentence(profile)]
+    if profile.wall_ms > EXCESS * profile.profiled_wall_ms:
+        sentences.append("Other programs slowed the steps without the profiler down.")
+    if profile.operators_ms < LACK * profile.step_ms:
+        sentences.append(f"The other {outside:.2f} ms of the step are outside of operators.")
+    return " ".join(filter(None, sentences))
 
 
 def doubt_sentence(profile: EngineProfile) -> str:
@@ -111,7 +125,7 @@ def _row(
         "calls": sum(time.calls for time in times),
         **{f"{part}_us": _of(times, part) for part in ("forward", "backward", "optimizer")},
         "us": total,
-        "share": total / (1000 * max(profile.wall_ms, profile.operators_ms * profile.correction)),
+        "share": total / (1000 * max(profile.step_ms, profile.operators_ms * profile.correction)),
     }
 
 

@@ -1,10 +1,11 @@
-"""Pickles modules for worker processes."""
+"""Pickles modules and functions for worker processes."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib
 import sys
+from collections.abc import Callable
 from contextvars import ContextVar
 from pickle import PickleBuffer
 from types import ModuleType
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
     import torch
 
 
-def dump_module(module: torch.nn.Module, file: BinaryIO) -> str:
-    """Write `module` with cloudpickle, parametrizations included, which torch cannot pickle.
+def dump_module(module: torch.nn.Module | Callable[..., Any], file: BinaryIO) -> str:
+    """Write `module`, or a function, with cloudpickle.
+
+    That includes parametrizations, which torch cannot pickle, and Python modules of torch.
 
     Tensors are written without copies; torch would make two of each.
 
@@ -38,6 +41,8 @@ def dump_module(module: torch.nn.Module, file: BinaryIO) -> str:
             # Hooks that transformers leaves on a module refer to context variables.
             if _is_context(obj) and (place := _place(obj)) is not None:
                 return module_variable, place
+            if _is_python_module(obj):
+                return importlib.import_module, (obj.__name__,)
             return super().reducer_override(obj)
 
     hashed = _Hashed(file)
@@ -77,6 +82,19 @@ def restore_storage(memory: bytearray, dtype: torch.dtype) -> torch.TypedStorage
         wrap_storage=kept.untyped_storage(), dtype=dtype, _internal=True
     )
     return made
+
+
+def _is_python_module(value: Any) -> bool:
+    """Whether `value` is a Python module of a class of its own, which cloudpickle cannot pickle.
+
+    It takes `torch.classes` for one that a function refers to where that uses `torch` and anything
+    called `classes`; likewise `torch.ops`.
+    """
+    return (
+        isinstance(value, ModuleType)
+        and type(value) is not ModuleType
+        and sys.modules.get(value.__name__) is value
+    )
 
 
 def _is_context(value: Any) -> bool:

@@ -199,6 +199,22 @@ def against_pytorch(rows: int, size: int) -> dict[str, float]:
     return worst
 
 
+def long_rows() -> dict[str, float]:
+    """Largest difference from NumPy in float64 of norms over a million numbers far from 0."""
+    drawn = np.random.default_rng(0)
+    x = (drawn.standard_normal((2, 1_000_001)) + 1e4).astype(np.float32)
+    ones, wide = np.ones_like(x[0]), x.astype(np.float64)
+    apart = wide - wide.mean(1, keepdims=True)
+    deviation = np.sqrt(np.square(apart).mean(1, keepdims=True) + 1e-5)
+    layer = run("LayerNormalization", [x, ones, np.zeros_like(ones)], 3, 2)[0]
+    rms = run("RMSNormalization", [x, ones], 2, 2)[0]
+    of_rms = wide / np.sqrt(np.square(wide).mean(1, keepdims=True) + 1e-5)
+    return {
+        "layer": float(np.abs(layer - apart / deviation).max()),
+        "RMS": float(np.abs(rms - of_rms).max()),
+    }
+
+
 def main() -> None:
     work = Path(sys.argv[1])
     answers: dict[str, Any] = {
@@ -227,6 +243,10 @@ def main() -> None:
     answers["special SiLU"] = run("Silu", [np.array([-3e38, 3e38, np.nan, 0], np.float32)], 1, 1)[
         0
     ].tolist()
+    answers["special GELU gradient"] = run(
+        "GeluGradient", [np.ones_like(extremes), extremes], 1, 1
+    )[0].tolist()
+    answers["long rows"] = long_rows()
     answers["empty"] = [
         list(each.shape) for each in run("BiasGeluGradient", [ones[:0], ones[:0], ones[0]], 2, 2)
     ]

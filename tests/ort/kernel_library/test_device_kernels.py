@@ -163,6 +163,20 @@ def test_the_tanh_form_of_gelu_has_limits(answers: dict[str, Any]) -> None:
     assert [values[3], slopes[3]] == [0, 0.5]
 
 
+def test_the_gradient_of_gelu_has_limits(answers: dict[str, Any]) -> None:
+    lowest, highest, nan, zero = answers["special GELU gradient"]
+    assert (lowest, highest) == (0, 1)
+    assert zero == pytest.approx(0.5, abs=1e-6)
+    assert np.isnan(nan)
+
+
+def test_rows_may_be_long(answers: dict[str, Any]) -> None:
+    """A float32 near 10,000 is known to 5e-4, of a deviation of 1; of sums in float32 it was 1."""
+    found = answers["long rows"]
+    assert found["layer"] <= 1e-3
+    assert found["RMS"] <= 1e-6
+
+
 def test_attention_equals_pytorch(answers: dict[str, Any]) -> None:
     worst = answers["attention"]
     print(worst)
@@ -370,6 +384,19 @@ def test_a_compiler_that_miscompiles_builds_nothing(
     with pytest.raises(EngineError, match=r"The kernel Gelu .* computes wrong results"):
         building.build_extensions(DEVICE_KERNELS)
     assert native_extension(DEVICE_KERNELS).problem
+
+
+@pytest.mark.fault
+def test_a_compiler_that_ignores_nan_compiles_nothing() -> None:
+    """Results of the check are finite: it would not find such a library."""
+    source = next(each for each in sources(DEVICE_KERNELS) if each.name == "relu.cpp")
+    compiler = building.find_compiler()
+    assert compiler is not None
+    command = [compiler, *building._FLAGS[DEVICE_KERNELS], "-fsyntax-only", str(source)]
+    assert subprocess.run(command, check=False).returncode == 0
+    done = subprocess.run([*command, "-ffast-math"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "compile them without -ffast-math" in done.stderr
 
 
 @pytest.mark.sweep

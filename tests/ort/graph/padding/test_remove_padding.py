@@ -184,6 +184,30 @@ def test_layers_whose_results_show_padding_are_unchanged(
     assert model == graph(tail, low)
 
 
+def test_a_mask_of_0_and_1_is_not_taken_for_one_of_minus_infinity() -> None:
+    """`(1 - mask) * -10000` would be -infinity there, and nothing is: no token was left out."""
+    model = graph("first")
+    tensors = {each.name: each for each in model.graph.initializer}
+    tensors["low"].CopyFrom(numpy_helper.from_array(np.array(-1e4, np.float32), "low"))
+    model.graph.initializer.append(numpy_helper.from_array(np.array(1, np.float32), "whole"))
+    mask = next(value for value in model.graph.input if value.name == "mask")
+    mask.type.tensor_type.elem_type = TensorProto.FLOAT
+    added = {
+        "padded": ("Sub", ["whole", "mask"]),
+        "padded_3": ("Unsqueeze", ["padded", "axes_1"]),
+        "masked": ("Add", ["scores", "times"]),
+    }
+    for node in model.graph.node:
+        if node.name in added:
+            node.op_type, inputs = added[node.name]
+            node.input[:] = inputs
+    place = [node.name for node in model.graph.node].index("masked")
+    model.graph.node.insert(place, helper.make_node("Mul", ["padded_3", "low"], ["times"], "times"))
+    found = remove_padding(model, ["mask"], padded_results=False)
+    assert found.products == 0
+    assert found.reason.startswith("Softmax (weights) works on more than one token")
+
+
 def test_rows_that_several_masks_may_leave_without_a_key_are_not_guessed() -> None:
     """With left padding, a token that is read may see padding alone: the others are after it."""
     model = graph("labelled", causal=True)

@@ -38,7 +38,9 @@ def masks(values: GraphValues, arguments: Iterable[str]) -> list[Mask]:
         elif kind in (TensorProto.INT64, TensorProto.INT32):
             possible.append((name, 0.0))
         elif kind == TensorProto.FLOAT:
-            possible += [(name, 0.0), (name, float("-inf"))]
+            possible.append((name, 0.0))
+            if not _is_calculated_with(name, values):
+                possible.append((name, float("-inf")))
     compared = set[tuple[str, ...]]()
     for node in values.graph.node:
         key = tuple(node.input)
@@ -56,6 +58,21 @@ def masks(values: GraphValues, arguments: Iterable[str]) -> list[Mask]:
             if batch != token:
                 found.append(Mask(name, padded, Sizes(batch, token)))
     return found
+
+
+def _is_calculated_with(name: str, values: GraphValues) -> bool:
+    """Whether a mask is subtracted or multiplied, as in `(1 - mask) * -10000`.
+
+    Such a mask holds 0 and 1. One that is added to scores as it is may hold -infinity.
+    """
+    pending = [name]
+    while pending:
+        for node in values.editor.readers(pending.pop()):
+            if node.op_type in ("Mul", "Sub"):
+                return True
+            if node.op_type in ("Cast", "Expand", "Identity", "Reshape", "Unsqueeze"):
+                pending.append(node.output[0])
+    return False
 
 
 def is_only_mask(scores: str, masked_by: MaskedBy, values: GraphValues) -> bool:
