@@ -15,6 +15,7 @@ from benchmarks.models.tables import as_markdown as models_as_markdown
 from benchmarks.models.ways import Measured, Outcome
 from benchmarks.ortmodule.ortmodule_step import round_medians
 from benchmarks.result import Result, as_markdown
+from benchmarks.scale_out import federated
 from benchmarks.scale_out.distributed import hideable
 from tests.fork_server import forked
 from workbench.compare.statistics import Ratio
@@ -56,6 +57,16 @@ def test_a_figure_says_its_spread_aim_and_whether_it_met_it() -> None:
     assert "| a | 1.010 | 1.000 | 1.020 | 95 % interval | ≤ 1.030 | yes |" in text
     assert "| b | 2.000 s | 1.500 s | 2.500 s | range | ≤ 1.000 s | no |" in text
     assert "- a: of 5 runs" in text
+
+
+def test_secure_aggregation_is_compared_within_its_range() -> None:
+    """Seven times the processor time, on processes that share two cores, is not that of a round."""
+    plain = federated.Measured(np.array([3.0, 1.0, 2.0, 1.5]), 1.0, 1e6, 100.0, 100.0)
+    secure = federated.Measured(np.array([4.0, 6.0, 3.0, 9.0]), 7.0, 2e6, 100.0, 300.0)
+    found = federated.compared("a round", secure, plain)
+    assert (found.low, found.high) == (4 / 1.5, 3.0)
+    assert found.low <= found.value <= found.high
+    assert "7.00 times the processor time" in found.note
 
 
 def test_an_exchange_is_hidden_as_far_as_gradients_are_ready() -> None:

@@ -63,6 +63,31 @@ def by_trainer_in_bfloat16(folder: Path) -> dict[str, Any]:
     return {**apart, **told(found.ort_module)}
 
 
+class SmallLogitsTrainer(transformers.Trainer):
+    """A trainer whose loss reads the logits beside the model's loss."""
+
+    def compute_loss(
+        self, model: nn.Module, inputs: Any, return_outputs: bool = False, **settings: Any
+    ) -> Any:
+        loss, outputs = super().compute_loss(model, inputs, return_outputs=True, **settings)
+        loss = loss + outputs.logits.square().mean()
+        return (loss, outputs) if return_outputs else loss
+
+
+class SmallLogitsORTTrainer(ORTTrainer, SmallLogitsTrainer):
+    """The same, in ONNX Runtime."""
+
+
+def by_another_trainer(folder: Path) -> dict[str, Any]:
+    """A trainer of another package, whose model ORTTrainer trains."""
+    made = []
+    for kind in (SmallLogitsTrainer, SmallLogitsORTTrainer):
+        made.append(trainer(kind, classifier(), folder / kind.__name__, LABELLED))
+        made[-1].train()
+    expected, found = made
+    return {"difference": difference(found.model, expected.model), **told(found.ort_module)}
+
+
 def by_plain_trainer(folder: Path) -> dict[str, Any]:
     """An ORTModule in the Trainer as it comes; the name of its class decides about labels."""
     settings = {"label_smoothing_factor": 0.1, "label_names": ["labels"]}
@@ -214,6 +239,7 @@ def cases(folder: Path) -> dict[str, Callable[[], Any]]:
             train, language_model, TEXT, gradient_accumulation_steps=2, max_steps=2
         ),
         "trainer-checkpointing": partial(train, gradient_checkpointing=True),
+        "trainer-of-another-class": partial(by_another_trainer, folder),
         "trainer-bfloat16": partial(by_trainer_in_bfloat16, folder),
         "trainer-adapters": partial(saved_adapters, folder),
         "trainer-deberta": partial(train, classifier_of_labels, SOME_UNLABELLED),

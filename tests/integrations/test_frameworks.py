@@ -34,6 +34,7 @@ TOLERANCES = {
     "trainer-distilbert": ADAMW,
     "trainer-plain": ADAMW,
     "trainer-seq2seq": ADAMW,
+    "trainer-of-another-class": ADAMW,
     "trainer-resumed": 0.0,
     "script-classify-text": ADAMW,
     "script-model-language": ADAMW,
@@ -50,7 +51,7 @@ USUAL = representative(
     every=len(TOLERANCES),
     always=(
         *("trainer-adapters", "trainer-deberta", "trainer-resumed", "script-classify-text"),
-        *("trainer-roberta", "trainer-bart"),
+        *("trainer-roberta", "trainer-bart", "trainer-bfloat16", "trainer-of-another-class"),
         *("accelerate", "lightning", "lightning-bfloat16"),
     ),
 )

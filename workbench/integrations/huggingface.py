@@ -103,14 +103,30 @@ class ORTTrainer(Trainer):
         return_outputs: bool = False,
         num_items_in_batch: Any = None,
     ) -> Any:
-        compute = partial(super().compute_loss, model, inputs, return_outputs, num_items_in_batch)
+        inherited = super().compute_loss
+        # By name, as the Trainer does: that of another trainer may take it among its kwargs.
+        items = {"num_items_in_batch": num_items_in_batch}
+        compute = partial(inherited, model, inputs, return_outputs, **items)
         ours = self.ort_module
-        others = return_outputs or self.label_smoother or self.compute_loss_func
-        if ours is None or others or model._forward_hooks or ours._forward_hooks:
+        if ours is None or return_outputs or self._reads_more(inherited, model):
             return compute()
         # Of a dict it reads the loss, of a tuple the first.
         with ours.reading("loss", "0"):
             return compute()
+
+    def _reads_more(self, compute_loss: Any, model: nn.Module) -> bool:
+        """Whether `compute_loss`, or what runs around the model, reads more than its loss."""
+        assert self.ort_module is not None
+        return bool(
+            self.label_smoother
+            or self.compute_loss_func
+            or model._forward_hooks
+            or self.ort_module._forward_hooks
+            # Accelerate converts each result to float32.
+            or self.accelerator.mixed_precision != "no"
+            # That of another trainer, which a class of the user's inherits from as well.
+            or compute_loss.__func__ is not Trainer.compute_loss
+        )
 
     def _refuse_to_train_without(self, model: nn.Module) -> None:
         """Raise a ConfigError if a wrapper of the model does not contain its ORTModule."""

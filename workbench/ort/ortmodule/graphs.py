@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
 from functools import partial
@@ -91,6 +92,9 @@ class Graphs:
         self._exports = exports
         self.layout = Layout(module)
         self._caches: defaultdict[Any, GraphCache] = defaultdict(GraphCache)
+        self._lock = threading.RLock()
+        """Held while a graph is looked up or built: an export has tensors without values in the
+        places of the parameters, which other threads must not read."""
         self._averages = False
         """Whether a BatchNorm changed to a cumulative average since a graph ran."""
 
@@ -119,6 +123,18 @@ class Graphs:
             read: the results that training reads.
             tries: PyTorch first tries a call that nothing is built for.
         """
+        with self._lock:
+            return self._found(wrapper, args, kwargs, tensors, read, tries)
+
+    def _found(
+        self,
+        wrapper: nn.Module,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        tensors: list[torch.Tensor],
+        read: ReadResults,
+        tries: bool,
+    ) -> Built | Trial | str:
         layout = self.layout if self.layout.is_current() else self._refresh_layout()
         why = AVERAGES if self._averages else _why_no_graph(layout)
         if why:
@@ -134,7 +150,7 @@ class Graphs:
         except OtherStateError:
             self._caches.clear()
             tensors.clear()
-            return self.find(wrapper, args, kwargs, tensors, read, tries=tries)
+            return self._found(wrapper, args, kwargs, tensors, read, tries)
         if call.autocast is not None:
             tensors[:] = map(in_float32, tensors)
         return found

@@ -94,6 +94,7 @@ from tests.ort.ortmodule.calls.usage_state import (
     other_precision,
     other_shape,
     pickles,
+    threads,
     trained,
     with_batch_norm,
 )
@@ -112,6 +113,7 @@ CASES: dict[str, UseCase] = {
     "without-gradient": UseCase(Silent, without_gradient, graphs=2),
     "constant-results": UseCase(Constants, constant_results),
     "checkpoints": UseCase(network, checkpoints),
+    "threads": UseCase(network, threads),
     "names": UseCase(network, names, graphs=0),
     "attributes": UseCase(Scaled, attributes, sweep=True),
     "changed-attributes": UseCase(Rated, changed_attributes),

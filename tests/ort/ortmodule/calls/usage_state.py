@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import io
 import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
@@ -29,6 +31,23 @@ def checkpoints(module: nn.Module) -> Any:
     missing = module.load_state_dict({"0.bias": torch.zeros(8)}, strict=False)
     module.load_state_dict(plain.state_dict())
     return [first, step(module, x), sorted(missing.missing_keys), list(module.state_dict())]
+
+
+def threads(module: nn.Module) -> Any:
+    """Threads that share a module from its first call on, each with rows of its own."""
+    rows = [torch.randn(3 + number, 4) for number in range(4)]
+    together = threading.Barrier(len(rows))
+    parameters = list(module.parameters())
+
+    def gradients(x: Tensor) -> list[Tensor]:
+        together.wait()
+        found: list[Tensor] = []
+        for _ in range(3):
+            found += torch.autograd.grad(module(x).square().sum(), parameters)
+        return found
+
+    with ThreadPoolExecutor(len(rows)) as pool:
+        return list(pool.map(gradients, rows))
 
 
 def names(module: nn.Module) -> Any:
