@@ -31,21 +31,25 @@ def home(lab_folder: Path, digits: Dataset, monkeypatch: pytest.MonkeyPatch) -> 
     if kept.exists():
         kept.rename(aside)
     for name in NAMES:
-        add_run(digits, name)
+        add_run(home, digits, name)
     yield home
     shutil.rmtree(kept)
     if aside.exists():
         aside.rename(kept)
 
 
-def add_run(digits: Dataset, name: str) -> Run:
-    folder: RunFolder = recorded(digits)
+def add_run(home: Path, digits: Dataset, name: str) -> None:
+    """Add a run to `home`, whole: a page polls its runs and reads each once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(home.with_name("being-made")))
+        folder: RunFolder = recorded(digits)
     text = folder.events_path.read_text()
     folder.events_path.write_text(text.replace("1.2, 1.0]", f"1.2, {LOSSES.get(name, 9.0)}]"))
     changed(folder.spec_path, lambda spec: {**spec, "dataset": f"data-{name[0]}"})
-    run = Run(folder)
-    run.rename(name)
-    return run
+    Run(folder).rename(name)
+    runs = home / "runs"
+    runs.mkdir(parents=True, exist_ok=True)
+    folder.path.rename(runs / folder.path.name)
 
 
 def expect_names(notebook: Notebook, *names: str) -> None:
@@ -91,7 +95,7 @@ def test_runs_are_found_sorted_labelled_deleted_and_brought_back(
     expect(page.locator(".jp-Notebook .jp-CodeCell")).to_have_count(2)
 
     # A new run comes; nothing that is looked at moves.
-    add_run(digits, "delta")
+    add_run(home, digits, "delta")
     expect(page.get_by_text("4 runs", exact=True)).to_be_visible()
     expect(selected(notebook)).to_have_count(2)
     expect_names(notebook, NAMES[1], "gamma", "alpha", "delta")
