@@ -14,6 +14,7 @@ from workbench.export_cache.code_used import CodeRecorder, CodeUsed
 from workbench.export_cache.key import export_key
 from workbench.export_cache.known_process import KnownProcess
 from workbench.files.json_file import write_json
+from workbench.modules.drawn_numbers import initial_seed
 
 
 def generate(report: Callable[[str], None]) -> None:
@@ -33,7 +34,7 @@ def generate(report: Callable[[str], None]) -> None:
         key = export_key(request.process, {})
         process = KnownProcess(cache, key, CodeUsed)
         if recorder is not None:
-            process = process._replace(code=recorder.code_used, seed=_initial_seed())
+            process = process._replace(code=recorder.code_used, seed=initial_seed())
     build(request, report, process)
     if recorder is not None:
         used = recorder.code_used()
@@ -44,12 +45,6 @@ def generate(report: Callable[[str], None]) -> None:
                 "problem": used if isinstance(used, str) else "",
             },
         )
-
-
-def _initial_seed() -> int:
-    import torch
-
-    return torch.initial_seed()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from workbench.check.request import CheckRequest
 from workbench.child_process.child import serve
 from workbench.models import load_saved
 from workbench.models.cached_model import cached_model
+from workbench.modules.drawn_numbers import initial_seed
 
 
 def find(report: Callable[[str], None]) -> None:
@@ -24,17 +25,11 @@ def find(report: Callable[[str], None]) -> None:
     cached = cached_model(request.model, (), os.environ, report)
     process = None
     if cached is not None:
-        seed = _initial_seed() if cached.uses_code else None
+        seed = initial_seed() if cached.uses_code else None
         process = cached.known_process({}, (request.model.parent,), seed)
     report("loading the model")
     model = load_saved(request.model)
     request.write_result(check_model(model, request.requires_grad, request.lora, process))
-
-
-def _initial_seed() -> int:
-    import torch
-
-    return torch.initial_seed()
 
 
 if __name__ == "__main__":

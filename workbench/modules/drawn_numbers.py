@@ -1,4 +1,4 @@
-"""Whether random numbers were drawn in this process."""
+"""The random numbers of this process: their seed, and whether any were drawn."""
 
 from __future__ import annotations
 
@@ -10,3 +10,10 @@ def has_drawn(seed: int) -> bool:
 
     seeded = torch.Generator().manual_seed(seed).get_state()
     return not torch.equal(seeded, torch.get_rng_state())
+
+
+def initial_seed() -> int:
+    """The seed of PyTorch's generator: the default one in a process that has set none."""
+    import torch
+
+    return torch.initial_seed()

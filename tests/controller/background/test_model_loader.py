@@ -1,0 +1,50 @@
+"""The loader of the chosen model: a check that nobody waits for ends."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+import pytest
+
+from tests.controller.recording_view import PATIENCE_S, RecordingView, until
+from workbench.check import Check
+from workbench.child_process.cancellation import CancelledError, check_cancelled
+from workbench.controller.background.model_loader import ModelLoader
+from workbench.controller.model.sources import Sources
+from workbench.models import Model
+
+
+@pytest.mark.parametrize("end", ["another model", "none", "closed"])
+def test_a_check_ends_with_another_choice(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    began, cancelled = threading.Event(), threading.Event()
+    errors: list[Exception] = []
+
+    def check(model: Model) -> Check:
+        """Takes as long for one of the models as the export of a large one."""
+        if model.name != "digits-mlp":
+            return Check(model.name, ())
+        began.set()
+        try:
+            for _ in range(int(PATIENCE_S / 0.01)):
+                check_cancelled()
+                time.sleep(0.01)
+        except CancelledError:
+            cancelled.set()
+            raise
+        return Check(model.name, ())
+
+    monkeypatch.setattr(sys.modules["workbench.check"], "check", check)
+    loader = ModelLoader(
+        RecordingView(), Sources(dict), lambda _: "cross_entropy", lambda _: None, errors.append
+    )
+    loader.choose("digits-mlp")
+    until(began.is_set)
+    if end == "closed":
+        loader.close()
+    else:
+        loader.choose("digits-cnn" if end == "another model" else "")
+    until(cancelled.is_set)
+    loader.close()
+    assert not errors
