@@ -6,6 +6,9 @@ import os
 import subprocess
 import sys
 
+import pytest
+import torch
+
 REACHED = """
 import sys, torch, torch.utils.checkpoint
 from workbench.ort.drop_in import optim
@@ -40,6 +43,26 @@ for make, given in ((FusedAdam, parameters), (FP16_Optimizer, torch.optim.Adam(p
         raise AssertionError(f"{make.__name__} was made")
 """
 
+EQUAL = """
+import torch
+from workbench.ort.drop_in.optim import AdamWMode, FusedAdam
+modules = [torch.nn.Linear(64, 10).cuda() for _ in range(2)]
+modules[1].load_state_dict(modules[0].state_dict())
+settings = {"lr": 1e-2, "eps": 1e-6, "weight_decay": 0.1}
+optimizers = [
+    FusedAdam(modules[0].parameters(), adam_w_mode=AdamWMode.ADAMW_TORCH, **settings),
+    torch.optim.AdamW(modules[1].parameters(), **settings),
+]
+for _ in range(20):
+    inputs = torch.randn(32, 64, device="cuda")
+    for module, optimizer in zip(modules, optimizers):
+        optimizer.zero_grad()
+        module(inputs).square().mean().backward()
+        optimizer.step()
+for weight, expected in zip(modules[0].parameters(), modules[1].parameters()):
+    torch.testing.assert_close(weight, expected, rtol=1e-4, atol=1e-4)
+"""
+
 
 def run(script: str) -> None:
     """Run it in a process of its own, without CUDA, with warnings as errors."""
@@ -66,3 +89,11 @@ def test_importing_them_loads_neither_torch_nor_onnxruntime() -> None:
         "import sys; import workbench.ort.drop_in.optim; "
         "assert not {'torch', 'onnxruntime'} & set(sys.modules)"
     )
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="FusedAdam needs CUDA")
+def test_fused_adam_builds_its_kernels_and_equals_adamw() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EQUAL], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -19,23 +19,26 @@ from workbench.ort.native import native
 
 _TRAINING = "onnxruntime.training"
 _EXTENSIONS = f"{_TRAINING}.ortmodule.torch_cpp_extensions"
+_KERNELS = f"{_EXTENSIONS}.fused_ops"
 _KERNEL_PACKAGES = (_TRAINING, f"{_TRAINING}.ortmodule", _EXTENSIONS)
-_BUILD = f"python -m {_EXTENSIONS}.install"
+_USE = "torch.optim.AdamW(parameters, fused=True), whose step is one kernel too"
 
 
 class FusedAdam:
     """Creates the package's `FusedAdam`, an Adam that updates all parameters in a few kernels.
 
-    Where it cannot run, `torch.optim.AdamW(parameters, fused=True)` does the same.
+    Its CUDA kernels are compiled the first time (a minute) and kept by PyTorch, in
+    `TORCH_EXTENSIONS_DIR`. Where it cannot run, `torch.optim.AdamW(parameters, fused=True)` does
+    the same.
     """
 
     def __new__(cls, params: Any, *args: Any, **kwargs: Any) -> Any:
         """The package's optimizer; the arguments are its own.
 
         Raises:
-            EngineError: there is no CUDA, or its kernels are not built.
+            EngineError: there is no CUDA, or its kernels cannot be built.
         """
-        _require_cuda("FusedAdam")
+        _load_kernels("FusedAdam")
         made = package_module("fused_adam").FusedAdam
         # It imports its kernels when it is created.
         with _bare(*_KERNEL_PACKAGES):
@@ -46,9 +49,9 @@ def FP16_Optimizer(optimizer: Any, **kwargs: Any) -> Any:  # noqa: N802 -- the p
     """`optimizer` of Apex, DeepSpeed or Megatron-LM, accelerated by the package, in place.
 
     Raises:
-        EngineError: there is no CUDA, or the package's kernels are not built.
+        EngineError: there is no CUDA, or the package's kernels cannot be built.
     """
-    _require_cuda("FP16_Optimizer")
+    _load_kernels("FP16_Optimizer")
     made = package_module("fp16_optimizer").FP16_Optimizer
     with _bare(*_KERNEL_PACKAGES):
         return made(optimizer, **kwargs)
@@ -76,28 +79,38 @@ def package_module(name: str) -> ModuleType:
         ) from error
 
 
-def _require_cuda(name: str) -> None:
-    import torch
+def _load_kernels(user: str) -> None:
+    """Load the package's CUDA kernels, compiled by PyTorch where that has not been done.
 
-    use = "Use torch.optim.AdamW(parameters, fused=True), whose step is one kernel on the CPU too"
+    The package's own installer imports its front end, which fails with current torch.
+
+    Args:
+        user: the class that needs them, for messages.
+    """
+    import torch
+    from torch.utils import cpp_extension
+
     if not torch.cuda.is_available():
         raise EngineError(
-            f"{name} of onnxruntime-training needs CUDA, and PyTorch finds none. {use}."
+            f"{user} of onnxruntime-training needs CUDA, and PyTorch finds none. Use {_USE}."
         )
+    if _KERNELS in sys.modules:
+        return
+    folder = _package_root().joinpath(*_EXTENSIONS.split("."), "cuda", "fused_ops")
+    sources = [str(each) for each in sorted(folder.iterdir()) if each.suffix in {".cpp", ".cu"}]
     try:
-        with _bare(*_KERNEL_PACKAGES):
-            import_module(f"{_EXTENSIONS}.fused_ops")
-    except ImportError as error:
+        sys.modules[_KERNELS] = cpp_extension.load("onnxruntime_fused_ops", sources)
+    except (ImportError, OSError, RuntimeError) as error:
         raise EngineError(
-            f"The kernels of {name} cannot be loaded: {error}. Build them with `{_BUILD}`. "
-            f"Or: {use}."
+            f"The CUDA kernels of {user} cannot be built from {folder}: {error} "
+            f"They need nvcc, a C++ compiler and ninja. Or use {_USE}."
         ) from error
 
 
 @contextmanager
 def _bare(*names: str) -> Iterator[None]:
     """Context in which modules of these packages are imported without the packages themselves."""
-    root = Path(str(native().__file__)).parents[2]
+    root = _package_root()
     made = {}
     for name in names:
         if name not in sys.modules:
@@ -109,3 +122,8 @@ def _bare(*names: str) -> Iterator[None]:
     finally:
         for name in made:
             del sys.modules[name]
+
+
+def _package_root() -> Path:
+    """The folder that holds the package `onnxruntime`."""
+    return Path(str(native().__file__)).parents[2]
