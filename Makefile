@@ -34,6 +34,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 BUNDLED := $(VENV)/.bundled
 EXTENDED := $(VENV)/.extended
 INFERENCE := $(VENV)/inference/.installed
+COMPILED := $(VENV)/.compiled
 FRONT_END := extensions/widgets/build.py
 FRONT_END_SOURCES := $(shell find extensions -type f -not -path '*/node_modules/*')
 
@@ -57,7 +58,7 @@ test-all: ready pytest ## the same, sweeps included
 # Side by side: the compiler, the downloads and the checks wait for different things.
 ready:
 	@$(MAKE) --no-print-directory --jobs=3 \
-	  check system-packages $(EXTENDED) $(INFERENCE)
+	  check system-packages $(EXTENDED) $(INFERENCE) $(COMPILED)
 
 # Threads that wait busily hold the cores which the other test file's processes need.
 pytest: export OMP_WAIT_POLICY := PASSIVE
@@ -141,6 +142,11 @@ $(INSTALLED): $(VENV)/pyvenv.cfg pyproject.toml constraints.txt hatch_build.py
 # Installing bundles the front end too; this does so again when only its sources have changed.
 $(BUNDLED): $(INSTALLED) $(FRONT_END_SOURCES)
 	@$(BIN)/python $(FRONT_END)
+	@touch $@
+
+# The test processes begin together: each would compile all that it imports.
+$(COMPILED): $(BUNDLED)
+	@$(BIN)/python -c "import tests.preloaded" 2>$@.log || { cat $@.log; exit 1; }
 	@touch $@
 
 # Without a C++ compiler this says so and set-up continues: everything trains without the extension.

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.fork_server import ForkServer, forked
-from tests.representative import WHOLE_TABLES
 
 KERNEL = "forked"
 """Name of the kernelspec."""
@@ -23,14 +21,9 @@ CELL_S = {"03_scale_out.ipynb": 240, "04_federated.ipynb": 240}
 """After how long a cell is given up: ranks and clients that wait for each other would wait for the
 ten minutes that other tests have. A cell takes up to one minute, and more on a busy machine."""
 
-SHORTER = {
-    "01_ortmodule.ipynb": {
-        '"pytorch", "pytorch-compile", "ortmodule"': '"pytorch", "ortmodule"',
-        "STEPS = 12": "STEPS = 4",
-    }
-}
-"""What stands in a notebook, once, and what takes its place where time is short. `make test-all`
-runs it as it is. torch.compile takes minutes for a transformer, and is tested in tests/engines."""
+SWEPT = ("01_ortmodule.ipynb",)
+"""Exports four transformers and compiles one, which takes minutes. tests/ort/ortmodule does the
+same with small modules."""
 
 
 def offer_forked_kernels(server: ForkServer) -> None:
@@ -48,6 +41,8 @@ def choose_kernels(items: Iterable[pytest.Item]) -> None:
     """Name the kernel of each notebook whose cells are tested, and limit their time."""
     cells = [item for item in items if hasattr(item.parent, "nb")]
     for cell in cells:
+        if cell.path.name in SWEPT:
+            cell.add_marker(pytest.mark.sweep)
         if cell.path.name in CELL_S:
             cell.add_marker(pytest.mark.timeout(CELL_S[cell.path.name]))
     for notebook in {cell.parent for cell in cells}:
@@ -56,12 +51,3 @@ def choose_kernels(items: Iterable[pytest.Item]) -> None:
         forked = notebook.path.name not in WITHOUT_FORKS
         kernel = KERNEL if forked else CURRENT_ENV_KERNEL_NAME
         notebook.nb.metadata["kernelspec"]["name"] = kernel
-        if not WHOLE_TABLES:
-            shorten(notebook.nb, SHORTER.get(notebook.path.name, {}))
-
-
-def shorten(notebook: Any, replacements: Mapping[str, str]) -> None:
-    """Replace text in its cells, each of which is there once."""
-    for text, shorter in replacements.items():
-        [cell] = [each for each in notebook.cells if text in each.source]
-        cell.source = cell.source.replace(text, shorter)

@@ -9,10 +9,11 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import MakeNotebook
 from tests.browser.notebook import SLOW_MS
 from tests.browser.test_workbench_page import open_fake
+from tests.representative import WHOLE_TABLES
 
 PROJECTOR = {"width": 853, "height": 480}
 """1280 x 720 at 150 %, in CSS pixels."""
-WIDTHS = (400, 600, 853, 1300, 2200)
+WIDTHS = (400, 600, 853, 1300, 2200) if WHOLE_TABLES else (400, 853, 2200)
 OVERFLOWING = """() => {
             const page = document.querySelector(".wb-page");
             const right = page.getBoundingClientRect().right + 1;

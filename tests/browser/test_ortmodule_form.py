@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import MakeNotebook
@@ -19,6 +20,7 @@ print(page.trainer.ortmodule.value)
 """
 
 
+@pytest.mark.sweep
 def test_options_unfold_and_changes_reach_the_settings(
     open_notebook: MakeNotebook,
 ) -> None:

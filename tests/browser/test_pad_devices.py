@@ -107,6 +107,7 @@ def page(media_browser: Browser, lab_url: str, permissions: tuple[str, ...]) -> 
     assert not problems, "\n".join(problems)
 
 
+@pytest.mark.sweep
 def test_a_picture_is_taken_and_a_word_recorded_played_trained_and_recognised(
     open_notebook: MakeNotebook,
 ) -> None:
@@ -160,6 +161,7 @@ def test_a_picture_is_taken_and_a_word_recorded_played_trained_and_recognised(
     expect(trial.locator(".wb-verdict")).to_have_text(WORD.word)
 
 
+@pytest.mark.sweep
 @pytest.mark.fault
 @pytest.mark.parametrize("permissions", [()], ids=["refused"])
 def test_refused_camera_and_microphone_are_one_sentence_and_the_rest_works(

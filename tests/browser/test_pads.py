@@ -64,6 +64,7 @@ def choose_class(pad: Locator, name: str) -> None:
     pad.get_by_role("radio", name=re.compile(f"^{name}")).check()
 
 
+@pytest.mark.sweep
 def test_five_drawings_of_three_symbols_are_trained_tried_and_exported(
     open_notebook: MakeNotebook, tmp_path: Path
 ) -> None:

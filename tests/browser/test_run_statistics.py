@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import MakeNotebook
@@ -33,6 +34,7 @@ page
 """
 
 
+@pytest.mark.sweep
 def test_statistics_of_the_engines_unfold_and_pytorch_fallbacks_are_marked(
     open_notebook: MakeNotebook,
 ) -> None:

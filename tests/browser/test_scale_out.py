@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import MakeNotebook
@@ -30,6 +31,7 @@ os.kill(last.pid, signal.SIGKILL)
 """
 
 
+@pytest.mark.sweep
 def test_ranks_and_clients_are_seen_live(open_notebook: MakeNotebook) -> None:
     notebook = open_notebook(CELL, KILL_CELL)
     notebook.run(0)

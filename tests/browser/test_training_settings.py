@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import MakeNotebook
@@ -53,6 +54,7 @@ CHOSEN = {
 }
 
 
+@pytest.mark.sweep
 def test_schedule_accumulation_clipping_stopping_lora_base_and_device_reach_the_run(
     open_notebook: MakeNotebook,
 ) -> None:

@@ -136,6 +136,7 @@ def test_by_mouse_alone_from_the_notebook_to_a_comparison(open_notebook: MakeNot
     expect(status.get_by_role("cell")).to_have_text("completed")
 
 
+@pytest.mark.sweep
 def test_stop_while_training_and_while_another_cell_is_busy(open_notebook: MakeNotebook) -> None:
     notebook = open_fake(open_notebook, "import time; time.sleep(120)", "1 + 1", step_ms=20)
     notebook.button("Train").click()
@@ -170,6 +171,7 @@ def test_stop_while_a_comparison_waits_for_an_idle_machine_shows_the_engines_not
     expect(table.get_by_text("not started")).to_be_visible()
 
 
+@pytest.mark.sweep
 def test_pause_stops_the_steps_and_resume_continues_them(open_notebook: MakeNotebook) -> None:
     notebook = open_fake(open_notebook, step_ms=10)
     expect(notebook.button("Pause")).to_be_disabled()
@@ -357,6 +359,7 @@ SWITCH_WHEN_BUILT = """theme => {
 """Switches JupyterLab's theme as soon as the second cell shows a chart, before it is drawn."""
 
 
+@pytest.mark.sweep
 def test_the_theme_is_followed_live(open_notebook: MakeNotebook) -> None:
     notebook = open_fake(open_notebook, "page")
     notebook.set_number("Epochs", 1)

@@ -50,11 +50,11 @@ WATCHED = (
 
 
 def representatives() -> list[str]:
-    """Names of the cases that every run of the tests has: one of every second kind of layer."""
+    """Names of the cases that every run of the tests has: of some kinds, and those watched."""
     chosen: dict[tuple[str, str], str] = {}
     for group, cases in GROUPS.items():
         for case in cases:
             kind = re.split(r"[,(]| at | by | of ", case.name)[0].strip()
             chosen.setdefault((group, kind), case.name)
     names = dict.fromkeys((*chosen.values(), *WATCHED))
-    return list(representative(names, every=12, always=WATCHED))
+    return list(representative(names, every=24, always=WATCHED))

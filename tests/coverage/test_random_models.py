@@ -24,6 +24,7 @@ def run(count: int, seed: str) -> None:
     assert done.returncode == 0, f"seed {seed}: {done.stderr[-4000:]}"
 
 
+@pytest.mark.sweep
 def test_random_models_train_as_under_pytorch() -> None:
     run(6, "fixed")
 

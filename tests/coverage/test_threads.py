@@ -24,6 +24,9 @@ REPEATS = 40
 
 SWEEP_REPEATS = 200
 
+USUAL = ENGINES[:1]
+"""The graph that could lose updates is the same on every engine."""
+
 
 def measure(repeats: int, engines: str, *names: str) -> dict[str, Any]:
     done = subprocess.run(
@@ -43,7 +46,7 @@ def measure(repeats: int, engines: str, *names: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
-    return measure(REPEATS, ";".join(ENGINES[:2]), REPRESENTATIVE.name)
+    return measure(REPEATS, ";".join(USUAL), REPRESENTATIVE.name)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +55,7 @@ def everything() -> dict[str, Any]:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("engine", ENGINES[:2])
+@pytest.mark.parametrize("engine", USUAL)
 def test_no_update_is_lost(engine: str, found: dict[str, Any]) -> None:
     check(found[REPRESENTATIVE.name], engine)
 

@@ -149,12 +149,14 @@ def test_every_engine_follows_pytorch(
     assert answers["training"]["weights"] == reference["weights"]
 
 
+@pytest.mark.parametrize("name", engines_with("evaluation"))
 def test_evaluation_changes_nothing(answers: Answers) -> None:
     evaluation = answers["evaluation"]
     assert evaluation["changed"] == 0, "weights moved, or weights() gave no copy"
     assert evaluation["repeated"] == 0
 
 
+@pytest.mark.parametrize("name", engines_with("evaluation"))
 def test_any_batch_will_do(answers: Answers) -> None:
     evaluation = answers["evaluation"]
     shape, loss = evaluation["small_batch"]
@@ -391,6 +393,7 @@ def test_a_head_alone_is_trained_as_in_pytorch(name: str, answers: Answers) -> N
         assert np.array_equal(found[parameter], value) == kept, parameter
 
 
+@pytest.mark.parametrize("name", engines_with("state"))
 def test_an_engine_continues_from_a_checkpoint_bit_for_bit(answers: Answers) -> None:
     state = answers["state"]
     assert state["again"] == state["losses"]

@@ -64,6 +64,7 @@ def test_rows_of_an_incomplete_batch_count(digits: Dataset) -> None:
         assert np.abs(value - expected).max() < 1e-6, name
 
 
+@pytest.mark.sweep
 def test_the_proximal_term_is_pytorchs(digits: Dataset) -> None:
     data = part_of(digits, 128)
     mu, rate = 2.0, 0.05
@@ -93,6 +94,7 @@ def test_the_proximal_term_is_pytorchs(digits: Dataset) -> None:
         assert np.abs(weights[name] - value.detach().numpy()).max() < 1e-6, name
 
 
+@pytest.mark.sweep
 def test_running_statistics_are_averaged_by_rows() -> None:
     """Those of BatchNorm, beside what the strategy aggregates: FedAdam would make them negative."""
     module = torch.nn.Sequential(

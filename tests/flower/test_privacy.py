@@ -166,6 +166,7 @@ def test_a_client_may_be_lost_at_any_stage(
         assert largest_difference(mean_of(replies), weighted(weights, rows)) < 1e-4
 
 
+@pytest.mark.sweep
 def test_local_noise_is_added_to_a_clipped_update_before_it_leaves() -> None:
     """The server adds none: what a round changes is the mean of what the clients sent."""
     norm, multiplier = 5e-5, 2.0

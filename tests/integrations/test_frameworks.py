@@ -50,8 +50,8 @@ USUAL = representative(
     TOLERANCES,
     every=len(TOLERANCES),
     always=(
-        *("trainer-adapters", "trainer-deberta", "trainer-resumed", "script-classify-text"),
-        *("trainer-roberta", "trainer-bart", "trainer-bfloat16", "trainer-of-another-class"),
+        *("trainer-adapters", "trainer-resumed", "script-classify-text", "trainer-bfloat16"),
+        "trainer-of-another-class",
         *("accelerate", "lightning", "lightning-bfloat16"),
     ),
 )
@@ -121,6 +121,7 @@ def test_trains_as_the_plain_module(answers: Trained, name: str) -> None:
     assert answer.get("written") == answer.get("expected"), "what is generated of a translation"
 
 
+@pytest.mark.sweep
 @needs("trainer")
 def test_the_trainer_computes_the_loss_of_labels_that_count_alone(answers: Trained) -> None:
     """Its model returns logits as well, which the Trainer does not read."""

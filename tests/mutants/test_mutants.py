@@ -236,6 +236,7 @@ def test_a_test_that_fails_once_has_noticed_nothing(
     assert tree.try_fault(fault, dict.fromkeys(tests, 1.0)).word == f"FAILED {tests[2]}"
 
 
+@pytest.mark.sweep
 def test_a_test_that_never_ends_has_noticed_the_fault(
     seen: tuple[Tree, Lines], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -298,7 +298,7 @@ CASES = {
 
 CHOSEN = representative(
     CASES,
-    every=5,
+    every=8,
     always=(
         "several, one a function",
         "ignored places",

@@ -16,6 +16,7 @@ from torch import nn
 
 from tests.forked import outcome
 from tests.parity import exported, session, warm_up
+from tests.representative import representative
 from workbench import ORTModule
 from workbench.ort.native import native
 
@@ -48,7 +49,7 @@ def _every(step: int, *specials: float) -> np.ndarray:
     return values
 
 
-INPUTS = {
+EVERY_INPUT = {
     "all NaN": _every(1, math.nan),
     "some NaN": _every(7, math.nan),
     "all -inf": _every(1, -math.inf),
@@ -57,6 +58,7 @@ INPUTS = {
     "infinities": _every(3, math.inf, -math.inf),
     "all of them": _every(4, math.nan, math.inf, -math.inf),
 }
+INPUTS = representative(EVERY_INPUT, always=("most -inf", "lowest"))
 
 
 class Pooled(nn.Module):

@@ -120,6 +120,7 @@ def test_a_rank_that_dies_ends_the_run_with_its_reason(uninterrupted: Run, kille
     assert all((found[name] == expected[name]).all() for name in expected)
 
 
+@pytest.mark.sweep
 @pytest.mark.fault
 def test_an_exception_of_a_rank_that_follows_ends_the_run_with_its_reason() -> None:
     model = wb.load_model(FailsOnRank1(), example_inputs=torch.zeros(2, 12))

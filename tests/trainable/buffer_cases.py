@@ -87,7 +87,7 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "spectral norm, hooked": (hooked, (6,)),
 }
 
-CHOSEN = representative(MODULES, every=2, always=["raised limit"])
+CHOSEN = representative(MODULES, every=4, always=["raised limit"])
 
 
 def on_device(name: str) -> dict[str, float]:

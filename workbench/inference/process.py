@@ -72,8 +72,10 @@ class InferenceProcess:
             except (BrokenPipeError, ValueError):  # it has exited, or was closed
                 answer = None
             except BaseException:
-                # Interrupted: the next request would receive the answer to this one.
+                # Interrupted: the next request would receive the answer to this one, also while the
+                # process is still ending.
                 self._child.kill()
+                self._child.wait()
                 raise
             if answer is None:
                 raise EngineError(f"The process that runs {model} has ended.{self._reason()}")

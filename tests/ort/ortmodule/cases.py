@@ -167,5 +167,5 @@ CASES: dict[str, Case] = {
     "buffers": of_floats(Buffered, 4),
 }
 USUAL = representative(
-    CASES, every=3, always=("text-gpt", "dict", "nested", "buffers", "three-results")
+    CASES, every=6, always=("text-gpt", "dict", "nested", "buffers", "three-results")
 )

@@ -35,13 +35,13 @@ from workbench.runs.cleanup import remove_abandoned_files
 SETTINGS: dict[str, Any] = {"steps": 4, "batch_size": 300, "threads": 1}
 
 
-def trained(digits: Dataset, engine: str, **settings: Any) -> Run:
+def trained_by(digits: Dataset, engine: str, **settings: Any) -> Run:
     return train("digits-mlp", digits, engine=engine, **{**SETTINGS, **settings}).wait(240)
 
 
-@pytest.fixture
-def ended(digits: Dataset) -> Run:
-    return trained(digits, "fake")
+@pytest.fixture(scope="module")
+def trained(digits: Dataset, shared_home: None) -> Run:
+    return trained_by(digits, "fake")
 
 
 def rehash(checkpoint: Path) -> None:
@@ -164,7 +164,7 @@ def cut(path: Path) -> None:
     ["fake", *(pytest.param(name, marks=pytest.mark.sweep) for name in ("ondevice", "pytorch"))],
 )
 def test_state_that_was_changed_with_its_hash_is_refused(engine: str, digits: Dataset) -> None:
-    run = trained(digits, engine)
+    run = trained_by(digits, engine)
     checkpoint = run.folder.checkpoint_path(4)
     good = checkpoint.with_name("good")
     shutil.copytree(checkpoint, good)

@@ -143,6 +143,7 @@ def test_every_kind_of_layer_is_adapted(model: Model) -> None:
     }
 
 
+@pytest.mark.sweep  # tests/engines does so with a sample
 @pytest.mark.parametrize(
     "engine",
     [

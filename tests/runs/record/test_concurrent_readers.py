@@ -69,6 +69,7 @@ def test_threads_that_look_at_one_run_miss_nothing() -> None:
     assert not went_back
 
 
+@pytest.mark.sweep
 def test_a_comparison_ends_while_it_is_watched() -> None:
     comparison = wb.compare("digits-mlp", engines=["fake"], steps=400)
     while not comparison.ended:

@@ -20,6 +20,7 @@ import pytest
 
 import workbench as wb
 from tests.cli.command import COMMAND
+from tests.representative import representative
 from tests.runs.recorded import changed, recorded, with_value
 from workbench.artifacts.manifest_record import FILES, FORMAT_VERSION, KIND
 from workbench.data import Dataset
@@ -223,7 +224,7 @@ def look_at_all(target: Path) -> None:
                     look()
 
 
-@pytest.mark.parametrize("plant", PLANTS)
+@pytest.mark.parametrize("plant", representative(PLANTS))
 def test_looking_runs_nothing(digits: Dataset, project: Path, tmp_path: Path, plant: str) -> None:
     folder = recorded(digits)
     PLANTS[plant](Plants(folder, project))
@@ -306,7 +307,11 @@ def test_the_command_line(digits: Dataset, project: Path, tmp_path: Path) -> Non
         assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("plant", ["factory", "module", "own loss", "loss by its path"])
+@pytest.mark.parametrize(
+    "plant",
+    ["factory", "loss by its path"]
+    + [pytest.param(name, marks=pytest.mark.sweep) for name in ("module", "own loss")],
+)
 def test_a_worker_started_in_a_planted_run_folder(
     digits: Dataset, project: Path, plant: str
 ) -> None:

@@ -48,6 +48,7 @@ def test_a_batch_that_does_not_fit_is_refused_and_the_one_it_names_fits(digits: 
     assert resumed.config.device == Device(memory_bytes=MEMORY_BYTES)
 
 
+@pytest.mark.sweep
 @pytest.mark.fault
 @pytest.mark.parametrize(
     ("model", "memory_bytes", "evaluate"),

@@ -175,7 +175,7 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "attention": (Attention, (4, 6)),
 }  # fmt: skip
 
-CHOSEN = representative(MODULES, every=5, always=["GELU, tanh, written out", "joined parts"])
+CHOSEN = representative(MODULES, every=8, always=["GELU, tanh, written out", "joined parts"])
 
 
 def batches(shape: tuple[int, ...], steps: int) -> list[Arrays]:

@@ -93,6 +93,7 @@ def test_compare_fills_the_table(make_page: MakePage) -> None:
     assert page.trainer.evaluation.evaluations
 
 
+@pytest.mark.sweep
 def test_results_of_another_model_are_named_and_not_shown(make_page: MakePage) -> None:
     page = make_page()
     until(lambda: page.trainer.charts.hint == "Press Train.")

@@ -35,6 +35,6 @@ def type_obstacle(node: ir.Node, inputs_requiring_grad: Collection[int]) -> Obst
         if kind in types and fails:
             return Obstacle(
                 f"ONNX Runtime has no gradient for it in {name} on the CPU.",
-                f"Compute in float32 there. {GENERAL_REMEDY}",
+                f"Compute in float32 there, or everywhere by module.float(). {GENERAL_REMEDY}",
             )
     return None

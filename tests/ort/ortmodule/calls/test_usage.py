@@ -23,10 +23,22 @@ WARNED = {
 }
 """Cases of which some calls run in PyTorch, and what is said of it."""
 
+CHANGES = {
+    # Takes a step before it does what is refused.
+    "changed-parameter": {"0.weight", "0.bias", "2.weight", "2.bias", "random"},
+    "changed-frozen-parameter": {"2.weight", "2.bias", "random"},
+    "changed-buffer": {"mask", "random"},
+    "backward-twice": {"random"},
+    # The plain module leaves that behind as well.
+    "raises": {"norm.running_mean", "norm.running_var", "norm.num_batches_tracked", "random"},
+    "synchronized-statistics": {"1.num_batches_tracked", "random"},
+    "synchronized-later": {"1.running_mean", "1.running_var", "1.num_batches_tracked", "random"},
+}
+
 USUAL = list(
     representative(
         {name: case for name, case in CASES.items() if not case.sweep},
-        every=6,
+        every=12,
         always=(
             *("autocast-products", "autocast-loss", "saved-elsewhere", "moved-parameters"),
             *("changed-numbers", "traced-results", "averaged-statistics", "one-result"),
@@ -34,13 +46,14 @@ USUAL = list(
         ),
     )
 )
+REFUSALS = representative(REFUSED, always=CHANGES)
 SWEPT = [name for name, case in CASES.items() if case.sweep]
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     """The answers of the usual cases and of the refusals."""
-    refused = [f"refused:{name}" for name in REFUSED]
+    refused = [f"refused:{name}" for name in REFUSALS]
     return probed(PROBE, tmp_path_factory.mktemp("usage"), *USUAL, *refused)
 
 
@@ -73,20 +86,7 @@ def check(name: str, answers: Answers) -> None:
     assert WARNED.get(name, "") in "".join(ours)
 
 
-CHANGES = {
-    # Takes a step before it does what is refused.
-    "changed-parameter": {"0.weight", "0.bias", "2.weight", "2.bias", "random"},
-    "changed-frozen-parameter": {"2.weight", "2.bias", "random"},
-    "changed-buffer": {"mask", "random"},
-    "backward-twice": {"random"},
-    # The plain module leaves that behind as well.
-    "raises": {"norm.running_mean", "norm.running_var", "norm.num_batches_tracked", "random"},
-    "synchronized-statistics": {"1.num_batches_tracked", "random"},
-    "synchronized-later": {"1.running_mean", "1.running_var", "1.num_batches_tracked", "random"},
-}
-
-
-@pytest.mark.parametrize("name", list(REFUSED))
+@pytest.mark.parametrize("name", REFUSALS)
 def test_unsupported_uses_are_refused_and_change_nothing(name: str, answers: Answers) -> None:
     answer = answers[f"refused:{name}"]
     assert "error" not in answer, answer["error"]
