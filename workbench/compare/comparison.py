@@ -16,6 +16,7 @@ from workbench.compare.verdict import Verdict, short_verdict, verdict_of
 from workbench.errors import RunError
 from workbench.machine.load import Load, total_load
 from workbench.machine.machine import machine_sentence
+from workbench.machine.threads import thread_count
 from workbench.progress import ProgressBar
 from workbench.runs import Progress, Run, Status
 from workbench.runs.deadline import Deadline
@@ -228,7 +229,7 @@ class Comparison:
         return (
             f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, "
             f"{self._plan.total} steps, first {self._plan.unmeasured} not measured, "
-            f"{config.threads} threads; {machine_sentence(run.spec.get('machine'))}"
+            f"{thread_count(config.threads)}; {machine_sentence(run.spec.get('machine'))}"
             f"{'. ' * bool(note)}{note}"
         )
 
