@@ -95,11 +95,14 @@ class Comparison:
         phase = self._lockstep.phase if self._lockstep else ""
         if status not in ("starting", "running"):
             return status
-        if phase or status == "running":
-            return phase or status
+        if phase:
+            return phase
         if not self.runs:
             return "starting"
         engine, run = list(self.runs.items())[-1]
+        # While the last engine starts, all runs are there and the comparison is running.
+        if status == "running" and run.status != "starting":
+            return status
         return f"{engine}: {run.phase}"
 
     @property
