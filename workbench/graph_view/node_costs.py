@@ -80,11 +80,12 @@ def node_costs(shown: GraphDescription, profile: Profile) -> NodeCosts:
         else:
             times[place] = (times[place] or 0.0) + time.us
             matched += time.us
+    said = _sentence(engine.engine, shown.key, matched, total, missed)
     return NodeCosts(
         engine.engine,
         tuple(times),
         tuple(_bytes(shown, profile.batch_size)),
-        f"{_sentence(engine.engine, shown.key, matched, total, missed)} {doubt_sentence(engine)}".strip(),
+        f"{said} {doubt_sentence(engine)}".strip(),
     )
 
 
