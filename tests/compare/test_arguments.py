@@ -273,7 +273,7 @@ def test_the_phase_is_that_of_the_lockstep_or_of_the_engine_that_starts() -> Non
     assert driven(none)[0].phase == "starting"
     assert driven(none, phase="waiting")[0].phase == "waiting"
     assert (driven(one)[0].status, driven(one)[0].phase) == ("starting", "fake: exporting")
-    assert (driven(both)[0].status, driven(both)[0].phase) == ("running", "running")
+    assert (driven(both)[0].status, driven(both)[0].phase) == ("running", "pytorch: exporting")
     assert driven(both, phase="fake: finishing")[0].phase == "fake: finishing"
     paused = driven(both, paused=True, phase="fake: finishing")[0]
     assert (paused.status, paused.phase, paused.ended) == ("paused", "paused", False)
@@ -282,6 +282,14 @@ def test_the_phase_is_that_of_the_lockstep_or_of_the_engine_that_starts() -> Non
     assert failed.ended
     assert driven(both)[0].error is None
     assert driven(both, alive=False)[0].status == "running", "its runs have not ended"
+
+
+def test_the_phase_is_running_once_the_last_engine_has_taken_a_step() -> None:
+    last = SimpleNamespace(status="starting", phase="exporting", ended=False)
+    comparison = driven({"fake": write_run("a", []), "pytorch": last})[0]
+    assert (comparison.status, comparison.phase) == ("running", "pytorch: exporting")
+    last.status = "running"
+    assert (comparison.status, comparison.phase) == ("running", "running")
 
 
 def test_a_comparison_is_steered_through_its_lockstep() -> None:

@@ -128,7 +128,7 @@ def test_times_are_matched_by_recorded_names_and_the_rest_is_listed(artifacts: A
     found = node_costs(shown, profile)
     assert [us for us in found.times_us if us is not None] == [30.0]
     assert found.times_us[shown.find(gemm) or 0] == 30.0
-    assert "75% of the operators' 0.04 ms" in found.sentence
+    assert "75 % of the operators' 0.04 ms a step are on the training graph" in found.sentence
     assert "FusedGemm 0.01 ms" in found.sentence
     assert found.result_bytes[shown.find(gemm) or 0] == 4 * 8 * 4  # rows, columns, float32
 

@@ -16,6 +16,7 @@ from workbench.compare.verdict import Verdict, short_verdict, verdict_of
 from workbench.errors import RunError
 from workbench.machine.load import Load, total_load
 from workbench.machine.machine import machine_sentence
+from workbench.machine.threads import thread_count
 from workbench.progress import ProgressBar
 from workbench.runs import Progress, Run, Status
 from workbench.runs.deadline import Deadline
@@ -94,11 +95,14 @@ class Comparison:
         phase = self._lockstep.phase if self._lockstep else ""
         if status not in ("starting", "running"):
             return status
-        if phase or status == "running":
-            return phase or status
+        if phase:
+            return phase
         if not self.runs:
             return "starting"
         engine, run = list(self.runs.items())[-1]
+        # While the last engine starts, all runs are there and the comparison is running.
+        if status == "running" and run.status != "starting":
+            return status
         return f"{engine}: {run.phase}"
 
     @property
@@ -228,7 +232,7 @@ class Comparison:
         return (
             f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, "
             f"{self._plan.total} steps, first {self._plan.unmeasured} not measured, "
-            f"{config.threads} threads; {machine_sentence(run.spec.get('machine'))}"
+            f"{thread_count(config.threads)}; {machine_sentence(run.spec.get('machine'))}"
             f"{'. ' * bool(note)}{note}"
         )
 

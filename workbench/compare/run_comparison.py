@@ -18,6 +18,7 @@ from workbench.compare.run_names import distinct_names
 from workbench.compare.verdict import Verdict, unpaired_verdict
 from workbench.errors import ConfigError, value_text
 from workbench.machine.machine import machine_sentence
+from workbench.machine.threads import thread_count
 from workbench.runs import Run, load_run, mean_samples_per_s
 from workbench.settings.engines import REFERENCE
 
@@ -63,7 +64,7 @@ class RunComparison:
         for name, run in self.runs.items():
             text = (
                 f"{run.spec['model']} on {run.spec['dataset']}, batch {run.config.batch_size}, "
-                f"{run.config.threads} threads; {machine_sentence(run.spec.get('machine'))}"
+                f"{thread_count(run.config.threads)}; {machine_sentence(run.spec.get('machine'))}"
             )
             names.setdefault(text, []).append(name)
         if len(names) == 1:

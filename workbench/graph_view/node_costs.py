@@ -80,17 +80,21 @@ def node_costs(shown: GraphDescription, profile: Profile) -> NodeCosts:
         else:
             times[place] = (times[place] or 0.0) + time.us
             matched += time.us
+    said = _sentence(engine.engine, shown.key, matched, total, missed)
     return NodeCosts(
         engine.engine,
         tuple(times),
         tuple(_bytes(shown, profile.batch_size)),
-        f"{_sentence(engine.engine, matched, total, missed)} {doubt_sentence(engine)}".strip(),
+        f"{said} {doubt_sentence(engine)}".strip(),
     )
 
 
-def _sentence(engine: str, matched: float, total: float, missed: dict[str, float]) -> str:
+def _sentence(
+    engine: str, graph: str, matched: float, total: float, missed: dict[str, float]
+) -> str:
     share = matched / total if total else 0.0
-    said = f"{engine}: {share:.0%} of the operators' {total / 1000:.2f} ms a step are on this graph"
+    of = f"of the operators' {total / 1000:.2f} ms a step"
+    said = f"{engine}: {100 * share:.0f} % {of} are on the {graph} graph"
     if not missed:
         return f"{said}."
     worst = sorted(missed.items(), key=lambda item: -item[1])

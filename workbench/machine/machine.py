@@ -38,7 +38,8 @@ def machine_sentence(machine: Mapping[str, Any] | None) -> str:
     if machine is None:
         return "machine not recorded"
     gigabytes = int(machine["memory_bytes"]) / 1e9
-    return f"{machine['processor']}, {machine['cores']} cores, {gigabytes:.0f} GB"
+    cores = "1 core" if machine["cores"] == 1 else f"{machine['cores']} cores"
+    return f"{machine['processor']}, {cores}, {gigabytes:.0f} GB"
 
 
 def package_versions() -> dict[str, str]:

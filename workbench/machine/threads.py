@@ -32,3 +32,8 @@ def within_cores(name: str, threads: int | None, info: ValidationInfo) -> int | 
         cores = "1 core" if most == 1 else f"{most} cores"
         raise ValueError(f"{name}={threads}: this process may use {cores}; give {most} or less.")
     return threads
+
+
+def thread_count(threads: int) -> str:
+    """`threads` as a number with its unit: `1 thread`, `2 threads`."""
+    return "1 thread" if threads == 1 else f"{threads} threads"

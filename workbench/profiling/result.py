@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from workbench.machine.threads import thread_count
 from workbench.profiling.engine_profile import COLUMNS, EngineProfile, by_operator, wall_sentence
 from workbench.run_folder.operator_timing import OperatorTime
 
@@ -70,10 +71,9 @@ class Profile:
     @property
     def caption(self) -> str:
         """Model, settings and machine of the measurement, in one line."""
-        threads = f"{self.threads} thread{'' if self.threads == 1 else 's'}"
         return (
             f"{self.model}, batch {self.batch_size}, medians over the faster half of {self.steps} "
-            f"steps after the warm-up, {threads}; {self.machine}"
+            f"steps after the warm-up, {thread_count(self.threads)}; {self.machine}"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from workbench.display.validation_messages import validation_message
+from workbench.machine.threads import thread_count
 from workbench.settings.engines import GraphKind, engine_info
 from workbench.settings.kernel_variants import DEFAULT, tunable_engines, variants_of
 from workbench.settings.operator_kernels import check_choices, libraries_of, sentence_of
@@ -187,8 +188,7 @@ class Entry(Record):
     @property
     def title(self) -> str:
         """Title of one line: engine, model, batch size and threads."""
-        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
-        return f"{self.engine}: {self.model}, batch {self.batch_size}, {threads}"
+        return f"{self.engine}: {self.model}, batch {self.batch_size}, {thread_count(self.threads)}"
 
     @property
     def sentence(self) -> str:

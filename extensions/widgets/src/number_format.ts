@@ -2,7 +2,6 @@
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 });
-const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 
 /** Beyond it digits are no longer read: the loss of a diverged run may be 9.04e+26. */
 const LARGEST_PLAIN = 1e9;
@@ -57,7 +56,7 @@ export function formatTick(value: number): string {
   return compact.format(value).replace("K", "k");
 }
 
-/** Bytes in decimal units: 512 B · 34.2 kB · 1.07 MB. */
+/** Bytes in decimal units, three significant digits or more: 512 B · 34.0 kB · 1.07 MB. */
 export function formatBytes(bytes: number): string {
   const units = ["B", "kB", "MB", "GB"];
   let power = 0;
@@ -65,5 +64,5 @@ export function formatBytes(bytes: number): string {
     bytes /= 1000;
     power += 1;
   }
-  return `${short.format(bytes)}\u00a0${units[power]}`;
+  return `${power === 0 ? whole.format(bytes) : formatSignificant(bytes)}\u00a0${units[power]}`;
 }

@@ -58,7 +58,7 @@ def test_loss_throughput_and_memory_are_those_of_the_record() -> None:
         assert axes.get_ylim()[0] == 0, "so that a length is a ratio"
     assert figure.get_suptitle() == "model-a on fake"
     assert caption(figure).startswith(
-        "model-a on rows, batch 10, first 1 steps excluded from throughput, 1 threads; a processor"
+        "model-a on rows, batch 10, first step excluded from throughput, 1 thread; a processor"
     )
 
 
@@ -67,6 +67,11 @@ def test_a_single_curve_needs_no_legend() -> None:
     loss = plot_run(run).axes[0]
     assert labels(loss) == ["fake"]
     assert loss.get_legend() is None
+
+
+def test_a_caption_is_silent_on_excluded_steps_where_none_are() -> None:
+    run = write_run("a", [steps(1, [1.0])], {"status": "completed"}, warmup_steps=0)
+    assert caption(plot_run(run)).startswith("model-a on rows, batch 10, 1 thread; ")
 
 
 def test_runs_are_drawn_together_under_the_caption_of_the_first() -> None:

@@ -17,6 +17,7 @@ from workbench.figures.static_figure import (
     note_if_empty,
 )
 from workbench.machine.machine import machine_sentence
+from workbench.machine.threads import thread_count
 from workbench.runs.run_title import trained_by
 
 if TYPE_CHECKING:
@@ -114,8 +115,10 @@ def smooth_throughput(
 
 def _run_caption(run: ObservedRun) -> str:
     config = run.config
+    first = "first step" if config.warmup_steps == 1 else f"first {config.warmup_steps} steps"
+    excluded = f"{first} excluded from throughput, " if config.warmup_steps else ""
     return (
-        f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, first "
-        f"{config.warmup_steps} steps excluded from throughput, {config.threads} threads; "
+        f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, {excluded}"
+        f"{thread_count(config.threads)}; "
         f"{machine_sentence(run.spec.get('machine'))}"
     )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import uuid
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import anywidget
 import traitlets
 
 from workbench.controller.recorded_runs.result_table import ResultTable
+from workbench.figures.picture_data import picture_data
 from workbench.widgets.bundle import bundle
 
 if TYPE_CHECKING:
@@ -63,12 +62,12 @@ class StaticFigure(anywidget.AnyWidget):
         """Replace the picture and the table; callable from any thread."""
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=DPI)
-        png = base64.b64encode(buffer.getvalue()).decode("ascii")
+        data = picture_data(buffer.getvalue(), table.title, css_class="wb-static-picture")
         mark = {MARK: figure_id}
         with self.hold_sync():
             self.outputs = [
                 {
-                    "data": picture_data(png, table.title),
+                    "data": data,
                     "metadata": {**mark, "image/png": {"alt": table.title}},
                 },
                 {"data": {"text/html": table.html(), "text/plain": table.text()}, "metadata": mark},
@@ -82,18 +81,3 @@ class StaticFigure(anywidget.AnyWidget):
         for output, display_id in zip(self.outputs, self._display_ids, strict=True):
             data, metadata = output["data"], output["metadata"]
             update_display(data, metadata=metadata, raw=True, display_id=display_id)  # type: ignore[no-untyped-call]
-
-
-def picture_data(png: str, title: str) -> dict[str, str]:
-    """The data of an output that shows a picture by its title.
-
-    Of a picture alone, JupyterLab and nbconvert show no text in its place; HTML, which they prefer,
-    has one. The picture beside it is for those who show no HTML, such as LaTeX.
-
-    Args:
-        png: the picture in base64.
-        title: what it shows, as plain text.
-    """
-    source = f"data:image/png;base64,{png}"
-    html = f'<img class="wb-static-picture" alt="{escape(title)}" src="{source}">'
-    return {"text/html": html, "image/png": png, "text/plain": title}

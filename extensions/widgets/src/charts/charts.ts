@@ -158,9 +158,10 @@ export default () => {
     let request = "";
     const toolbar = new Toolbar({
       onAxis: (axis) => {
+        const before = model.get("axis");
         state.cursor = null;
-        state.window = null;
         set("axis", axis);
+        state.changeAxis(before);
         windowChanged();
       },
       onSmoothing: (steps) => {

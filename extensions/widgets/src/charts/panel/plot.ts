@@ -73,7 +73,7 @@ export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
           ...look,
           size: (_, values) => labelWidth(values, theme),
           space: 30 * zoom,
-          values: (_, splits) => splits.map((split) => (split === null ? "" : valueText(split))),
+          values: (_, splits) => (logarithmic ? splits.map((split) => (split === null ? "" : valueText(split))) : evenTexts(splits)),
           ...(logarithmic
             ? {
                 splits: (_: uPlot, __: number, min: number, max: number) => logTicks(min, max),
@@ -154,6 +154,16 @@ export function valueText(value: number): string {
   if (size < 1e-3) return value.toExponential(0);
   if (size >= 1e15) return Number(value.toPrecision(4)).toExponential(); // of a diverged run
   return formatTick(Number(value.toPrecision(4)));
+}
+
+/** A number without a prefix or an exponent, and its digits after the point. */
+const PLAIN = /^-?\d+(?:\.(\d+))?$/;
+
+/** Texts of evenly spaced ticks, each with as many digits after the point: 0 · 1.5 · 2.0. */
+export function evenTexts(values: number[]): string[] {
+  const texts = values.map(valueText);
+  const digits = Math.max(0, ...texts.map((text) => PLAIN.exec(text)?.[1]?.length ?? 0));
+  return texts.map((text) => (text !== "0" && PLAIN.test(text) ? Number(text).toFixed(digits) : text));
 }
 
 const measured = document.createElement("canvas").getContext("2d");

@@ -1,6 +1,6 @@
 // The shown part of the curves: the same for all charts of a view.
 
-import { type AxisName, AXES, positions, type StepName } from "../series/axis";
+import { type AxisName, AXES, positionOf, positions, stepAt, type StepName } from "../series/axis";
 import type { CurveLook } from "./legend";
 import { niceAbove, panned, type Range, zoomed } from "./scales";
 import type { SeriesStore } from "../series/series_store";
@@ -26,6 +26,8 @@ export class ViewState {
   /** Where all charts are pointed at; null: nowhere. */
   cursor: number | null = null;
   highlighted: string | null = null;
+  /** What `changeAxis` converted last: the window as it was chosen, and what became of it. */
+  private converted: { axis: AxisName; chosen: Range; shown: Range } | null = null;
 
   constructor(
     readonly store: SeriesStore,
@@ -57,6 +59,28 @@ export class ViewState {
 
   get range(): Range {
     return this.window ?? this.full;
+  }
+
+  /** Show the same steps on the axis that is shown now; `before` is the one of the window. */
+  changeAxis(before: AxisName): void {
+    if (!this.window) return;
+    // Where curves take different times, the same steps of all need more of the axis. From that the window
+    // would grow with each change, so all are converted from the one that was chosen.
+    const last = this.converted;
+    const again = last?.shown.every((end, index) => end === this.window?.[index]);
+    const [axis, chosen] = last && again ? [last.axis, last.chosen] : [before, this.window];
+    const ends = this.shown.flatMap(({ key }) => this.placesOf(key, axis, chosen));
+    if (axis === this.context.axis()) this.window = chosen;
+    else if (ends.length > 0) this.select([Math.min(...ends), Math.max(...ends)]);
+    else this.window = null;
+    this.converted = this.window && { axis, chosen, shown: this.window };
+  }
+
+  /** Where a curve's steps at the ends of a window of `axis` lie on the axis that is shown. */
+  private placesOf(key: string, axis: AxisName, window: Range): number[] {
+    const blocks = this.store.curve(key)?.overview;
+    if (!blocks?.step.length) return [];
+    return window.map((end) => positionOf(blocks, this.context.axis(), stepAt(blocks, axis, end)));
   }
 
   zoom(at: number, factor: number): void {

@@ -124,7 +124,7 @@ describe("a federated run", () => {
       "50.0\u00a0%",
       "50.0\u00a0% to 75.0\u00a0%",
     ]);
-    expect(texts(named(el, "Traffic") as Element, ".wb-legend-value")).toEqual(["6\u00a0MB", "2\u00a0MB"]);
+    expect(texts(named(el, "Traffic") as Element, ".wb-legend-value")).toEqual(["6.00\u00a0MB", "2.00\u00a0MB"]);
     const time = named(el, "Time of a round") as Element;
     expect(texts(time, ".wb-legend-name")).toEqual(["on this machine", "on devices (simulated)"]);
     expect(time.querySelector(".wb-plot")?.getAttribute("aria-label")).toBe(
@@ -188,7 +188,7 @@ describe("a federated run", () => {
     details.dispatchEvent(new Event("toggle"));
     expect(texts(details, "tbody tr:last-child :is(th, td)")).toEqual([
       ...["2", "50.0\u00a0%", "0.7500", "50.0\u00a0% to 75.0\u00a0%", "2", "0"],
-      ...["6\u00a0MB", "2\u00a0MB", "2.50\u00a0s", "12.5\u00a0s", "9.00"],
+      ...["6.00\u00a0MB", "2.00\u00a0MB", "2.50\u00a0s", "12.5\u00a0s", "9.00"],
     ]);
   });
 });

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { ViewState } from "../../../src/charts/panel/view_state";
+import type { AxisName } from "../../../src/charts/series/axis";
+import { look, part, storeOf } from "../points";
+
+describe("the window, where another axis is chosen,", () => {
+  const losses = Array.from({ length: 100 }, () => 1);
+  let axis: AxisName;
+  let state: ViewState;
+
+  function zoomed(window: [number, number] | null, ...keys: string[]): void {
+    axis = "step";
+    // Steps of one second, and of ten.
+    state = new ViewState(storeOf(part("fast", 0, losses), part("slow", 0, losses, { seconds: 10 })), {
+      curves: () => keys.map((key) => look(key)),
+      totalSteps: () => 100,
+      evaluates: () => false,
+      hint: () => "",
+      axis: () => axis,
+      stepName: () => "step" as const,
+      smoothing: () => 0,
+      scaleOf: () => "auto",
+      hidden: () => [],
+    });
+    state.window = window;
+  }
+  function choose(name: AxisName): [number, number] | null {
+    const before = axis;
+    axis = name;
+    state.changeAxis(before);
+    return state.window;
+  }
+
+  it("shows the same steps", () => {
+    zoomed([40, 60], "fast");
+    expect(choose("samples")).toEqual([1280, 1920]);
+    expect(choose("time")).toEqual([40, 60]);
+    expect(choose("step")).toEqual([40, 60]);
+  });
+
+  it("shows those of every curve, and does not grow as the axis goes to and fro", () => {
+    zoomed([40, 60], "fast", "slow");
+    expect(choose("time")).toEqual([40, 600]);
+    expect(choose("step")).toEqual([40, 60]);
+    expect(choose("time")).toEqual([40, 600]);
+  });
+
+  it("is taken as it is once it was moved there", () => {
+    zoomed([40, 60], "slow");
+    choose("time");
+    state.window = [100, 300];
+    expect(choose("step")).toEqual([10, 30]);
+  });
+
+  it("remains all of the axis where nothing was zoomed, and is that where no curve is shown", () => {
+    zoomed(null, "fast");
+    expect(choose("time")).toBeNull();
+    zoomed([40, 60]);
+    expect(choose("time")).toBeNull();
+  });
+});
