@@ -10,7 +10,14 @@ import pytest
 
 pytest.importorskip("flwr", reason="flwr missing: pip install -e '.[federated]'")
 import workbench as wb
-from tests.federated.running import WAIT_S, federated, largest_difference, wait_for_round
+from tests.federated.running import (
+    WAIT_S,
+    federated,
+    largest_difference,
+    part_of,
+    wait_for_round,
+)
+from workbench.data import Dataset, Split
 from workbench.errors import ConfigError
 
 
@@ -66,6 +73,28 @@ def test_a_resumed_private_run_equals_one_that_was_not_interrupted(
 ) -> None:
     """Noise, the norm and what is spent of the privacy continue."""
     _expect_equal({**settings, "clients": 4, "fraction": 1.0})
+
+
+def test_a_round_that_a_stop_cuts_off_is_repeated_from_its_start(digits: Dataset) -> None:
+    """It is stopped while the clients evaluate, which takes nearly all of a round here."""
+    train = part_of(digits, 32)
+    batch = digits.train.batch(np.arange(10_000) % len(digits.train))
+    data = Dataset("long", train.train, Split(batch.inputs, batch.targets), digits.classes)
+    common: dict[str, Any] = {
+        **{"clients": 1, "rounds": 3, "strategy": "fedadam", "strategy_options": {"eta": 0.01}},
+        **{"batch_size": 1, "local_steps": 1, "evaluate_every": 3, "checkpoint_every": 100},
+    }
+    whole = federated(data, **common)
+    run = wb.federate("digits-mlp", data, **common)
+    wait_for_round(run, 1)
+    assert whole.federation is not None
+    time.sleep(whole.federation.rounds["seconds"].iloc[1] / 2)
+    run.stop()
+    run.wait(WAIT_S)
+    assert run.status == "stopped"
+    resumed = wb.resume(run).wait(WAIT_S)
+    assert resumed.progress == (3, 3)
+    assert largest_difference(whole, resumed) == 0
 
 
 def _expect_equal(settings: dict[str, Any]) -> None:

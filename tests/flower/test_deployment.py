@@ -24,8 +24,10 @@ from tests.flower.certificates import write_certificates, write_key_pair
 from workbench.federated import dirichlet
 
 BIN = Path(sys.executable).parent
-WAIT_S = 240
-ROUND_TIMEOUT_S = 40.0
+WAIT_S = 600
+ROUND_TIMEOUT_S = 150.0
+"""Longer than Flower takes to notice that a node is gone, 60 s: on a busy machine a node that is
+alive takes a minute for a message, for which it starts a process."""
 
 LATE = f"it did not answer within {ROUND_TIMEOUT_S:g} s."
 GONE = "it is not connected."
@@ -157,7 +159,7 @@ def listening(port: int) -> bool:
 
 
 @pytest.mark.sweep
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_rounds_on_real_nodes_go_on_when_one_dies(tmp_path: Path) -> None:
     project = wb.federated.app(
         tmp_path / "project",
@@ -199,7 +201,7 @@ def test_rounds_on_real_nodes_go_on_when_one_dies(tmp_path: Path) -> None:
 
 
 @pytest.mark.sweep
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_secure_aggregation_and_noise_on_real_nodes(tmp_path: Path) -> None:
     project = wb.federated.app(
         tmp_path / "project",
@@ -207,7 +209,7 @@ def test_secure_aggregation_and_noise_on_real_nodes(tmp_path: Path) -> None:
         clients=3,
         rounds=1,
         split=dirichlet(5.0),
-        round_timeout_s=2 * ROUND_TIMEOUT_S,
+        round_timeout_s=ROUND_TIMEOUT_S,
         privacy="central",
         noise_multiplier=0.1,
         secure_aggregation=True,

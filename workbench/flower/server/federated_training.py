@@ -95,7 +95,12 @@ class FederatedTraining:
         self._checkpointer.save(self._progress)
         status = "completed"
         for number in range(self._progress.step + 1, self._options.rounds + 1):
+            # Strategies replace what they keep between rounds, and change none of it in place.
+            weights, kept = self._global, dict(vars(self._strategy))
             if not self._wait_for_grant(number - 1) or not self._round(number):
+                # A round that is cut off has no effect: the checkpoint is of the one before.
+                self._global = weights
+                vars(self._strategy).update(kept)
                 status = self._control.end_status
                 break
         self._checkpointer.save(self._progress)

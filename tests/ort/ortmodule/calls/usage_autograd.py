@@ -113,15 +113,15 @@ class WithLoss(nn.Module):
 
 
 class OfOwnKind(nn.Module):
-    """Results of both dtypes under autocast."""
+    """Results of both dtypes under autocast, and the name of one of them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.linear = nn.Linear(4, 4)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor, str]:
         y = self.linear(x)
-        return y, torch.softmax(y, 1), y.argmax(1)
+        return y, torch.softmax(y, 1), y.argmax(1), str(y.dtype)
 
 
 def encoder() -> nn.Module:
@@ -146,8 +146,8 @@ def rounded_encoder(module: nn.Module) -> Any:
 
 def autocast_results(module: nn.Module) -> Any:
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        results = module(torch.randn(5, 4))
-    return [[str(each.dtype), each.requires_grad] for each in results]
+        *results, name = module(torch.randn(5, 4))
+    return [name, *([str(each.dtype), each.requires_grad] for each in results)]
 
 
 def wrapped_twice(module: nn.Module) -> Any:

@@ -196,7 +196,7 @@ def export_forward(
     _name_layers_as_the_module_does(model)
     calls = tuple(functions.calls) if has_calls(model) else ()
     structure, dtypes = found
-    structure = settled(structure, module, arguments, tensors, dynamic)
+    structure = settled(structure, module, arguments, tensors, dynamic, autocast)
     return ForwardGraph(model, inputs, structure, dtypes, calls, size_ranges(model))
 
 

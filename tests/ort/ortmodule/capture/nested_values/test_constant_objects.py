@@ -44,6 +44,22 @@ def test_an_object_comes_back_fresh_at_every_call() -> None:
     assert second[0] == {2}
 
 
+class NamesDtype(nn.Module):
+    """Beside its tensor the name of its dtype, as transformers' caches keep that dtype."""
+
+    def forward(self, x: torch.Tensor) -> Any:
+        y = x @ x.T
+        return y, str(y.dtype)
+
+
+def test_a_dtype_under_autocast_is_compared_with_that_of_a_call_under_it() -> None:
+    x = torch.zeros(3, 3)
+    value = (x.bfloat16(), "torch.bfloat16")
+    structure = flatten(value, [], results=True)
+    found = settled(structure, NamesDtype(), flatten(((x,), {}), []), [x], [{}], torch.bfloat16)
+    assert rebuild(found, iter([value[0]])) == value
+
+
 @pytest.mark.fault
 def test_an_array_that_holds_a_tensor_of_the_graph_is_refused() -> None:
     array = np.empty(1, object)

@@ -45,6 +45,7 @@ def settled(
     arguments: Structure,
     tensors: Sequence[torch.Tensor],
     axes: Sequence[Mapping[int, str]],
+    autocast: torch.dtype | None = None,
 ) -> Structure:
     """`structure` of the module's result in the export, prepared for being returned.
 
@@ -54,6 +55,7 @@ def settled(
         arguments: structure of the pair (args, kwargs) of the call.
         tensors: those of the call.
         axes: for each tensor, the names of its dynamic axes.
+        autocast: autocast dtype of the call; None: it is off.
 
     Raises:
         UntrainableError: an object or number among the results differs in another call, or
@@ -61,7 +63,10 @@ def settled(
     """
     if not _needs_comparison(structure):
         return structure
-    for real in _results(module, arguments, tensors, axes):
+    # Under autocast an object may keep the dtype of a tensor, as transformers' caches do.
+    with torch.autocast("cpu", autocast, enabled=autocast is not None, cache_enabled=False):
+        results = _results(module, arguments, tensors, axes)
+    for real in results:
         structure = _verified_against(structure, real, "")
     return structure
 
