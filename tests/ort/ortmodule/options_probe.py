@@ -10,8 +10,6 @@ from __future__ import annotations
 import copy
 import os
 import tempfile
-import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -190,24 +188,12 @@ def resident(field: str) -> int:
     raise ValueError(field)
 
 
-def running_after_calls(**options: Any) -> int:
-    """After how many of 40 calls another thread is still running. In a process of its own."""
-    module = ORTModule(Blocks(), options={"threads": 2, **options})
-    x = torch.randn(6, 8, 16)
-    module(x)
-    count = 0
-    for _ in range(40):
-        module(x)
-        count += another_is_running()
-        time.sleep(0.001)
-    return count
-
-
-def another_is_running() -> bool:
-    """Whether another thread of this process runs, or waits for a core alone."""
-    own = str(threading.get_native_id())
-    threads = [path for path in Path("/proc/self/task").iterdir() if path.name != own]
-    return any((path / "stat").read_text().rpartition(") ")[2][0] == "R" for path in threads)
+def allows_spinning(**options: Any) -> bool:
+    """Whether threads of a session wait busily, as it was told."""
+    module, _ = wrapped(Blocks, **options)
+    session = module.built_graphs[0].session._session
+    entry = "session.intra_op.allow_spinning"
+    return bool(int(session.session_options.get_session_config_entry(entry)))
 
 
 def thread_count(threads: int) -> Answer:
@@ -335,8 +321,6 @@ FORKS: dict[str, Callable[[], Any]] = {
     "peak_pattern": partial(peak_bytes, pytorch_kernels=False, memory_pattern=True),
     "threads_2": partial(thread_count, 2),
     "threads_1": partial(thread_count, 1),
-    "running": running_after_calls,
-    "running_spinning": partial(running_after_calls, spinning=True),
     "deterministic": deterministic,
 }
 """Cases that measure a process, or change its settings."""
@@ -365,6 +349,8 @@ CASES: dict[str, Callable[[], Any]] = {
     "casts_inserted": partial(answer_of, Half, cast_propagation_strategy="insert_and_reduce"),
     "gelu": partial(answer_of, Blocks, gelu_approximation=True),
     "saved_graphs": saved_graphs,
+    "waits_asleep": allows_spinning,
+    "spins": partial(allows_spinning, spinning=True),
     "log_error": partial(log_lines, "error"),
     "log_info": partial(log_lines, "info"),
     "unknown": partial(refused, {"thread": 2}),
