@@ -161,6 +161,7 @@ def test_stopped_workers_end_one_after_another(workers: Workers) -> None:
     assert all(run.checkpoint is not None for run in lockstep.runs.values())
 
 
+@pytest.mark.sweep
 def test_a_pause_holds_the_finish_too(workers: Workers) -> None:
     lockstep = workers.lockstep(STEPS, one={"step_ms": 10}, two={"step_ms": 10})
     until(lambda: "two" in lockstep.runs and lockstep.runs["two"].progress.done_steps > 20)
@@ -200,6 +201,7 @@ def test_every_round_has_its_load(workers: Workers) -> None:
     assert all(0 <= load.other_s <= (load.wall_s + 0.05) * load.cores for load in known)
 
 
+@pytest.mark.sweep
 def test_cpu_time_of_workers_is_not_counted_as_other_programs(
     workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,7 +40,7 @@ PARTS = (
 )
 """What each engine does, by methods of `Probe`."""
 
-FEWER_PARTS = {"pytorch-compile": ("training", "gradients", "weights")}
+FEWER_PARTS = {"pytorch-compile": ("training",)}
 """What these engines do where time is short. torch.compile builds each graph anew, for seconds, and
 all else of that engine is PyTorch's, which does everything."""
 

@@ -166,6 +166,7 @@ def test_any_batch_will_do(answers: Answers) -> None:
     assert 0 < evaluation["read_only_step"] < 10
 
 
+@pytest.mark.parametrize("name", engines_with("gradients"))
 def test_gradients_take_no_step(answers: Answers) -> None:
     gradients = answers["gradients"]
     assert gradients["changed"] == 0, "weights or buffers moved"
@@ -174,11 +175,13 @@ def test_gradients_take_no_step(answers: Answers) -> None:
     assert abs(gradients["loss"] - answers["training"]["losses"][0]) <= 1e-6
 
 
+@pytest.mark.parametrize("name", engines_with("gradients"))
 def test_a_step_follows_the_gradients(answers: Answers) -> None:
     worst = answers["gradients"]["step"]
     assert worst <= 1e-6, f"weights after a step of SGD with weight decay are off by {worst}"
 
 
+@pytest.mark.parametrize("name", engines_with("gradients"))
 def test_gradients_are_pytorchs(
     name: str, answers: Answers, answers_of: Callable[[str], Answers]
 ) -> None:
@@ -258,6 +261,7 @@ def test_frozen_parameters_stay(answers: Answers) -> None:
     assert frozen["losses"][-1] < frozen["losses"][0]
 
 
+@pytest.mark.parametrize("name", engines_with("weights"))
 def test_weights_can_be_put_back(answers: Answers) -> None:
     training, weights = answers["training"], answers["weights"]
     worst = abs(training["restored_loss"] - training["first_loss_evaluated"])
@@ -266,6 +270,7 @@ def test_weights_can_be_put_back(answers: Answers) -> None:
     assert weights["others"] == 0, "weights that were not given changed"
 
 
+@pytest.mark.parametrize("name", engines_with("weights"))
 def test_a_weight_that_does_not_fit_is_refused(answers: Answers) -> None:
     wrong_shape, wrong_name = answers["weights"]["refused"]
     assert answers["weights"]["name"] in wrong_shape

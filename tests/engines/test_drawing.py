@@ -19,7 +19,7 @@ from workbench.load import load_model
     "engine",
     [
         "ondevice",
-        "ortmodule",
+        pytest.param("ortmodule", marks=pytest.mark.sweep),
         pytest.param("pytorch", marks=pytest.mark.sweep),
         pytest.param("pytorch-compile", marks=pytest.mark.sweep),  # compiles twice
     ],

@@ -87,6 +87,7 @@ def test_a_hit_trains_as_the_export_did(digits: Dataset) -> None:
     assert not from_cache(trained(model, digits, lora={"rank": 2}, steps=3))
 
 
+@pytest.mark.sweep  # tests/artifacts does so on device
 def test_changed_user_code_is_exported_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,8 +50,7 @@ USUAL = representative(
     TOLERANCES,
     every=len(TOLERANCES),
     always=(
-        *("trainer-adapters", "trainer-resumed", "script-classify-text", "trainer-bfloat16"),
-        "trainer-of-another-class",
+        *("script-classify-text", "trainer-bfloat16", "trainer-of-another-class"),
         *("accelerate", "lightning", "lightning-bfloat16"),
     ),
 )
@@ -128,6 +127,7 @@ def test_the_trainer_computes_the_loss_of_labels_that_count_alone(answers: Train
     assert answers["trainer-roberta"]["labels"] == "in 1 loss of the graph"
 
 
+@pytest.mark.sweep
 @needs("trainer")
 def test_the_trainer_evaluates_the_labels(answers: Trained) -> None:
     assert answers["trainer-resumed"]["eval_loss"] > 0
@@ -143,6 +143,7 @@ def test_a_resumed_training_ends_where_a_whole_one_does(answers: Trained) -> Non
     assert answers["lightning"]["resumed_apart"] == 0
 
 
+@pytest.mark.sweep
 @needs("trainer")
 def test_adapters_are_saved_alone(answers: Trained) -> None:
     files = answers["trainer-adapters"]["files"]

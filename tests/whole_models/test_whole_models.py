@@ -15,13 +15,6 @@ from tests.whole_models import torch_models, transformers_models
 from tests.whole_models.case import Case
 from workbench.data import Dataset, Split
 
-ALWAYS = {"bert"}
-"""The model that represents the others where time is short: a transformer.
-
-Layers of the others are in `tests/coverage` on both engines, and a transformer that predicts tokens
-is trained beside PyTorch in `tests/ort/ortmodule`.
-"""
-
 
 def cases_of(module: ModuleType) -> dict[str, Callable[[], Case]]:
     return {
@@ -35,9 +28,6 @@ def cases_of(module: ModuleType) -> dict[str, Callable[[], Case]]:
 
 
 CASES = {**cases_of(torch_models), **cases_of(transformers_models)}
-PARAMETERS = [
-    pytest.param(name, marks=() if name in ALWAYS else pytest.mark.sweep) for name in CASES
-]
 
 
 def dataset_of(case: Case, output: torch.Tensor) -> Dataset:
@@ -60,7 +50,8 @@ def test_the_list_is_whole() -> None:
     assert len(CASES) == 24
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
+@pytest.mark.sweep  # their layers are in tests/coverage, a transformer in tests/ort/ortmodule
+@pytest.mark.parametrize("name", CASES)
 def test_gradients_equal_those_of_pytorch(name: str) -> None:
     case = CASES[name]()
     torch.manual_seed(0)

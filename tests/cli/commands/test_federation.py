@@ -24,6 +24,7 @@ def test_a_federated_run_by_command(workbench: Invoke) -> None:
     assert federation.rounds["epsilon"].iloc[0] == pytest.approx(9.9973, abs=1e-3)
 
 
+@pytest.mark.sweep
 def test_clients_by_a_column(workbench: Invoke, tmp_path: Path) -> None:
     rows = "".join(
         f"{','.join([str(row % 5)] * 30)},user {row % 3},{row % 2}.0\n" for row in range(60)

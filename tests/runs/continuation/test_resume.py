@@ -169,6 +169,7 @@ def test_kills_of_an_engine_with_state_of_its_own(
     assert resumed >= KILLS // 4, "most runs had ended before they were killed"
 
 
+@pytest.mark.sweep
 def test_clipped_gradients_are_the_same_in_every_process(digits: Dataset) -> None:
     """ONNX Runtime hands over gradients in the order of a hash table, another one each time."""
 
@@ -201,6 +202,7 @@ def test_early_stopping_says_that_no_test_loss_was_finite(digits: Dataset) -> No
     assert run.reason == ("Stopped early: the test loss was not finite in the last 2 evaluations.")
 
 
+@pytest.mark.sweep
 def test_early_stopping_counts_on_over_a_resume(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
