@@ -46,6 +46,8 @@ def test_in_a_notebook_the_bar_follows_and_vanishes() -> None:
     NotebookClient(notebook, timeout=60).execute()
     printed = _stream(notebook.cells[0])
     assert printed == "0.25 pytorch: running, step 1 of 4\nNone\nNone\n"
+    shown = [out["data"] for out in notebook.cells[0].outputs if out["output_type"] != "stream"]
+    assert shown == [{"text/plain": ""}]
 
 
 def _stream(cell: NotebookNode) -> str:

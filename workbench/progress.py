@@ -31,6 +31,8 @@ class ProgressBar:
     ) -> None:
         if self._box is not None:
             self._box.close()
+            # The notebook's file would keep the name of a widget that no longer exists.
+            self._shown.update({"text/plain": ""}, raw=True)
 
     def say(self, text: str) -> None:
         """Show a short text without a number of steps."""
@@ -52,7 +54,7 @@ class ProgressBar:
         self._bar = ipywidgets.FloatProgress(min=0.0, max=1.0, bar_style="info")
         self._text = ipywidgets.Label()
         self._box = ipywidgets.HBox([self._bar, self._text])
-        display(self._box)  # type: ignore[no-untyped-call]
+        self._shown = display(self._box, display_id=True)  # type: ignore[no-untyped-call]
 
 
 def in_notebook() -> bool:

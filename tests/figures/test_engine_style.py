@@ -18,6 +18,11 @@ def test_a_line_has_the_colour_and_the_dash_of_its_engine(info) -> None:  # type
     assert [1.75 * length for length in dashes or ()] == pytest.approx([*info.dash])
 
 
+def test_dashes_are_drawn_above_solid_lines() -> None:
+    """Where the losses of two engines agree, the curves of both are seen."""
+    assert line_style("ondevice")["zorder"] > line_style("pytorch")["zorder"]
+
+
 def test_an_unknown_engine_has_no_style() -> None:
     with pytest.raises(EngineError, match="Did you mean 'ondevice'"):
         line_style("ondevise")

@@ -13,7 +13,7 @@ import pytest
 from workbench.artifacts.generate import check_output_directory
 from workbench.cli.printing.figure_file import check_plot, save_figure
 from workbench.errors import ArtifactsError, ModelError, WorkbenchError
-from workbench.files.output_file import replacing_file
+from workbench.files.output_file import check_place, replacing_file
 from workbench.load import load_model
 
 pytestmark = pytest.mark.fault
@@ -135,3 +135,15 @@ def test_a_checkpoint_that_lacks_a_weight_is_not_exported(tmp_path: Path) -> Non
         with pytest.raises(ModelError, match=message):
             model.export(tmp_path / "m.onnx", weights, complete=True)
     assert not (tmp_path / "m.onnx").exists()
+
+
+def test_a_read_only_file_system_is_named_as_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only root can mount one: what the system says of one is said of every folder here."""
+    real = os.statvfs(tmp_path)
+    flags = (*real[:8], real.f_flag | os.ST_RDONLY, real.f_namemax)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result(flags))
+    with pytest.raises(ModelError, match="read-only: choose another folder"):
+        check_place(tmp_path / "model.onnx", ModelError)

@@ -13,13 +13,13 @@ LIVE_WIDTH_PX = 1.75
 
 
 def line_style(engine: str) -> dict[str, Any]:
-    """Colour and dash as keyword arguments of `Axes.plot`; matplotlib's dashes are in line widths.
+    """Colour, dash and order of an engine's line, as keyword arguments of `Axes.plot`.
 
     Raises:
         EngineError: there is no such engine.
     """
     info = engine_info(engine)
-    return _drawn(info.color, info.dash)
+    return drawn_line(info.color, info.dash)
 
 
 def line_styles(engines: Mapping[str, str]) -> dict[str, dict[str, Any]]:
@@ -29,9 +29,12 @@ def line_styles(engines: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         engines: name of the engine of each curve, by its key.
     """
     styles = curve_styles(engines)
-    return {key: _drawn(style["color"], style["dash"]) for key, style in styles.items()}
+    return {key: drawn_line(style["color"], style["dash"]) for key, style in styles.items()}
 
 
-def _drawn(color: str, dash: Sequence[float]) -> dict[str, Any]:
+def drawn_line(color: str, dash: Sequence[float]) -> dict[str, Any]:
+    """Keyword arguments of `Axes.plot` for a colour and the dashes and gaps in CSS pixels, which
+    matplotlib has in line widths."""
     dashes = tuple(length / LIVE_WIDTH_PX for length in dash)
-    return {"color": color, "linestyle": (0, dashes) if dashes else "-"}
+    # Dashes above solid lines: where curves coincide, both are seen.
+    return {"color": color, "linestyle": (0, dashes) if dashes else "-", "zorder": 2 + bool(dashes)}

@@ -69,7 +69,7 @@ def check_place(path: Path, failure: type[WorkbenchError]) -> Path:
             raise failure(f"{display_path(path)} is a device or a pipe, not a file.")
         target = Path(os.path.realpath(path))
         if kind is not None and not os.access(target, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            raise _not_writable(target)
         _check_folder(target.parent)
         return target
 
@@ -102,4 +102,11 @@ def _check_folder(folder: Path) -> None:
     if not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        raise _not_writable(folder)
+
+
+def _not_writable(path: Path) -> OSError:
+    """What writing to `path`, which `os.access` denies, would raise."""
+    read_only = os.statvfs(path).f_flag & os.ST_RDONLY
+    number = errno.EROFS if read_only else errno.EACCES
+    return OSError(number, os.strerror(number))

@@ -135,6 +135,22 @@ def test_of_a_log_of_middle_size_the_second_half_is_not_left_out(log: Path, step
     assert scan.samples_per_s < 0.97 * 10 * (1 + steps // 10)
 
 
+@pytest.mark.parametrize("steps_per_record", [1, 18, 44, 400])
+def test_throughput_of_a_longer_log_is_that_of_the_whole_run(
+    log: Path, steps_per_record: int
+) -> None:
+    """The steps become three times as slow towards the end."""
+    records = 400_000 // (40 * steps_per_record)
+    times = [10**6 * (1 + 2 * place // records) for place in range(records)]
+    lines = [
+        record_of(1 + place * steps_per_record, [0.123456789] * steps_per_record, nanoseconds=time)
+        for place, time in enumerate(times)
+    ]
+    scan = scanned(log, "".join(lines))
+    assert scan.sampled
+    assert scan.samples_per_s == pytest.approx(10 * records / sum(times) * 1e9, rel=0.15)
+
+
 def test_of_a_long_record_eight_losses_are_taken(log: Path, reads: list[tuple[int, int]]) -> None:
     """Twice as much is read each time until there are so many."""
     low = [3.0] * 7 + [0.2, 0.1, 3.0, 3.0, 3.0]
@@ -164,7 +180,7 @@ def test_more_is_read_where_too_little_of_a_record_is_in_a_sample(
 ) -> None:
     """32 bytes for each of eight losses."""
     start = end_of_head - len(f'{HEAD}1, "losses": [')
-    text = other(start) + record_of(1, [1.0] * 90) + other(70_000)
+    text = other(start) + record_of(1, [1.0] * 8) + other(70_000)
     scanned(log, text)
     assert ((2048, 1024) in reads[:2]) == more
 

@@ -74,6 +74,7 @@ def draw_evaluations(axes: Axes, run: ObservedRun, style: Mapping[str, Any]) -> 
         color=style["color"],
         markeredgecolor="#171717",
         markersize=4,
+        zorder=4,
         label=None if labelled else "test split",
     )
 

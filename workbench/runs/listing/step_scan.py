@@ -21,6 +21,8 @@ SAMPLES = 48
 """Places at which a longer part is read, evenly spaced, besides its end."""
 SAMPLE_LOSSES = 8
 """Losses read from each sample."""
+DURATION_BYTES = 16 * 1024
+"""Up to this size a sample is extended until it has the durations of its first record."""
 SAMPLE_BYTES = tuple(1024 * 2**power for power in range(9))
 """Sizes read one after another until a record begins: very fast steps make long ones."""
 TAIL_BYTES = (4 * 1024, 64 * 1024, 512 * 1024)
@@ -65,8 +67,8 @@ class StepScan:
     def __init__(self, warmup_steps: int) -> None:
         self._warmup_steps = warmup_steps
         self._offset = 0
-        self._samples = 0
-        self._nanoseconds = 0
+        self._samples = 0.0
+        self._nanoseconds = 0.0
         self.steps = 0
         self.state: Status = "starting"
         self.last_loss = self.best_loss = math.nan
@@ -81,7 +83,8 @@ class StepScan:
 
     @property
     def samples_per_s(self) -> float:
-        """Mean throughput of the measured steps that were read; NaN if there are none."""
+        """Mean throughput of the measured steps; NaN if there are none. Of a long log estimated
+        from the records that were read."""
         return self._samples / self._nanoseconds * 1e9 if self._nanoseconds else math.nan
 
     def catch_up(self, path: Path) -> None:
@@ -111,6 +114,8 @@ class StepScan:
         start, end = self._offset, self._offset + new_bytes
         # What the samples do not reach is left for the last steps, which are read as they are.
         limit = end - TAIL_BYTES[1]
+        earlier = self._samples, self._nanoseconds
+        timed_bytes = 0
         for number in range(SAMPLES):
             at = max(self._offset, start + number * new_bytes // SAMPLES)
             sample = b""
@@ -121,10 +126,23 @@ class StepScan:
                 found = _STEPS.search(sample)
                 # A whole record, or enough losses of one.
                 if found is not None and len(sample) - found.end() > 32 * SAMPLE_LOSSES:
+                    close = sample.find(b"]", found.end())
+                    timed = _DURATIONS.match(sample, close) if close >= 0 else None
+                    if timed is None and len(sample) < min(DURATION_BYTES, limit - at):
+                        continue
                     losses = sample[found.end() :].split(b"]")[0].split(b",", SAMPLE_LOSSES)
                     self._take_losses(int(found[1]), b",".join(losses[:SAMPLE_LOSSES]))
+                    if timed is not None:
+                        unmeasured = self._warmup_steps - int(found[1]) + 1
+                        self._take_durations(sample, close, unmeasured)
+                        timed_bytes += timed.end() - found.start()
                     break
             self._offset = max(self._offset, min(at, limit) + len(sample))
+        # The timed records stand for all before the end, of which more is read.
+        if timed_bytes:
+            weight = max(1.0, (limit - start) / timed_bytes)
+            self._samples = earlier[0] + weight * (self._samples - earlier[0])
+            self._nanoseconds = earlier[1] + weight * (self._nanoseconds - earlier[1])
         self._take_tail(file, end, TAIL_BYTES[new_bytes <= WHOLE_TAIL_BYTES :])
 
     def _take_tail(self, file: int, end: int, lengths: Sequence[int] = TAIL_BYTES) -> None:

@@ -23,6 +23,7 @@ from workbench.chart_series.blocks import (
 )
 from workbench.chart_series.smoothing import rate_window
 from workbench.errors import RunError
+from workbench.figures.engine_style import drawn_line
 from workbench.figures.static_figure import from_zero, legend_label, make_figure
 from workbench.files.output_file import replacing_file
 from workbench.widgets.charts.messages import metric_index
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 FORMATS = ("png", "svg", "csv")
 PICTURE_BLOCKS = 2048
 AXIS_LABELS = {"time": "seconds of training", "samples": "samples"}
-LIVE_WIDTH_PX = 1.75
 SMOOTHING_LENGTHS = 5
 """Smoothing lengths after which a step counts for less than a hundredth of a mean."""
 
@@ -219,6 +219,5 @@ def _all_blocks(recording: Recording) -> np.ndarray:
 
 
 def _line(curve: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments of `Axes.plot`; matplotlib's dashes are in line widths."""
-    dashes = tuple(length / LIVE_WIDTH_PX for length in curve["dash"])
-    return {"color": curve["color"], "linestyle": (0, dashes) if dashes else "-", "linewidth": 1.2}
+    """Keyword arguments of `Axes.plot`."""
+    return {**drawn_line(curve["color"], curve["dash"]), "linewidth": 1.2}

@@ -170,11 +170,10 @@ export class Panel {
   }
 
   private lines(): DrawnLine[] {
-    const { highlighted, shown } = this.state;
-    return shown.flatMap((look) => {
+    return this.state.drawingOrder.flatMap((look) => {
       const line = this.words.lineOf(look.key);
       if (!line) return [];
-      const faded = highlighted !== null && highlighted !== look.key;
+      const faded = this.state.isFaded(look.key);
       return [{ line, faded, style: lineStyle(this.root, look), marks: this.marksOf(look.key) }];
     });
   }

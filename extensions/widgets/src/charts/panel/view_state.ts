@@ -40,6 +40,16 @@ export class ViewState {
     return this.context.curves().filter(({ key }) => !hidden.includes(key));
   }
 
+  /** The same, solid lines first: where curves coincide, both are seen through the dashes. */
+  get drawingOrder(): CurveLook[] {
+    return [...this.shown].sort((a, b) => Math.min(a.dash.length, 1) - Math.min(b.dash.length, 1));
+  }
+
+  /** Whether a curve steps back behind a highlighted one; behind a hidden one none does. */
+  isFaded(key: string): boolean {
+    return key !== this.highlighted && this.shown.some((look) => look.key === this.highlighted);
+  }
+
   /** All of the axis: up to the last point, or during a run a little further. */
   get full(): Range {
     const axis = this.context.axis();

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { ViewState } from "../../../src/charts/panel/view_state";
 import type { AxisName } from "../../../src/charts/series/axis";
 import { look, part, storeOf } from "../points";
@@ -57,5 +57,41 @@ describe("the window, where another axis is chosen,", () => {
     expect(choose("time")).toBeNull();
     zoomed([40, 60]);
     expect(choose("time")).toBeNull();
+  });
+});
+
+describe("the curves that are drawn", () => {
+  const solid = look("solid");
+  const dashed = look("dashed", [9, 3]);
+  let hidden: string[];
+  let state: ViewState;
+
+  beforeEach(() => {
+    hidden = [];
+    state = new ViewState(storeOf(part("solid", 0, [1]), part("dashed", 0, [1])), {
+      curves: () => [dashed, solid],
+      totalSteps: () => 1,
+      evaluates: () => false,
+      hint: () => "",
+      axis: () => "step",
+      stepName: () => "step" as const,
+      smoothing: () => 0,
+      scaleOf: () => "auto",
+      hidden: () => hidden,
+    });
+  });
+
+  it("have dashes above solid lines, so that both are seen where they coincide", () => {
+    expect(state.drawingOrder).toEqual([solid, dashed]);
+    expect(state.shown).toEqual([dashed, solid]);
+  });
+
+  it("step back behind the one that is highlighted, but not behind one that is hidden", () => {
+    const faded = () => [solid, dashed].filter(({ key }) => state.isFaded(key)).map(({ key }) => key);
+    expect(faded()).toEqual([]);
+    state.highlighted = "dashed";
+    expect(faded()).toEqual(["solid"]);
+    hidden = ["dashed"];
+    expect(faded()).toEqual([]);
   });
 });
