@@ -184,12 +184,13 @@ class Comparison:
             TimeoutError: the timeout expired; the comparison continues.
         """
         deadline = Deadline(timeout)
+        sleep = time.sleep if self._lockstep is None else self._lockstep.join
         with ProgressBar() as bar:
             while not self.ended:
                 if deadline.passed:
                     raise TimeoutError(f"{self.id} is still {self.status} after {timeout:g} s.")
                 bar.show(*self.progress, self.phase)
-                self._sleep()
+                sleep(WAIT_POLL_S)
         if self._lockstep is not None and self._lockstep.error is not None:
             raise self._lockstep.error
         if self.status == "failed":
@@ -277,12 +278,6 @@ class Comparison:
                 f"controls it: {what} it there. It can be stopped from here."
             )
         return self._lockstep
-
-    def _sleep(self) -> None:
-        if self._lockstep is not None:
-            self._lockstep.join(WAIT_POLL_S)
-        else:
-            time.sleep(WAIT_POLL_S)
 
     def _speeds(self) -> dict[str, Speed]:
         rounds = {engine: self.rounds(engine) for engine in self.runs}
