@@ -233,7 +233,8 @@ class Comparison:
         return (
             f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, "
             f"{self._plan.total} steps, first {self._plan.unmeasured} not measured, "
-            f"{thread_count(config.threads)}; {machine_sentence(run.spec.get('machine'))}"
+            f"{thread_count(config.threads_of_a_process, config.processes)}; "
+            f"{machine_sentence(run.spec.get('machine'))}"
             f"{'. ' * bool(note)}{note}"
         )
 
