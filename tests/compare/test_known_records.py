@@ -182,7 +182,7 @@ def test_the_status_is_made_of_those_of_the_runs(states: tuple[str, str], expect
 
 def test_the_caption_names_the_source_of_the_numbers(comparison: Comparison) -> None:
     caption = comparison.caption
-    for part in ("model-ondevice on rows", "batch 10", "62 steps", "1 threads", "a processor"):
+    for part in ("model-ondevice on rows", "batch 10", "62 steps", "1 thread", "a processor"):
         assert part in caption
     assert "first 2 not measured" in caption
 

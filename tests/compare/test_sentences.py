@@ -225,6 +225,8 @@ def test_recorded_runs_have_no_rounds() -> None:
     same, differs = compare_runs([slow, other, fast]).caption.split(" | ")
     assert same.startswith("slow, fast: model-a on rows, batch 10, 1 thread; a processor")
     assert differs.startswith("other: model-b on rows")
+    two = write_run("a", [], {"status": "stopped"}, engine="pytorch", processes=2)
+    assert "batch 10, 2 processes of 1 thread; " in compare_runs([two]).caption
     reversed_table = compare_runs([none, slow]).table()
     assert reversed_table["ratio"].isna().all()
     assert not compare_runs([slow, write_run("d", [])]).ended

@@ -34,6 +34,27 @@ from workbench.errors import ConfigError, DataError, EngineError
         ({"secure_aggregation": True, "strategy": "krum"}, ConfigError, "compares clients"),
         ({"secure_aggregation": True, "clients": 2}, ConfigError, "needs 3 to 1000"),
         ({"noise_multiplier": 0}, ConfigError, "noise_multiplier=0"),
+        ({"noise_multiplier": 1.0}, ConfigError, "needs privacy='central' or 'local'"),
+        ({"clipping_norm": 2, "delta": 1e-6}, ConfigError, "2 settings are wrong"),
+        (
+            {"strategy": "multikrum", "strategy_options": {"num_nodes_to_select": 9}},
+            ConfigError,
+            "num_nodes_to_select=9 of clients=8 leaves none out",
+        ),
+        (
+            {
+                "strategy": "krum",
+                "strategy_options": {"num_malicious_nodes": 1},
+                "fraction": 0.5,
+            },
+            ConfigError,
+            "is 4 in a round, but krum needs 5",
+        ),
+        (
+            {"secure_aggregation": True, "fraction": 0.3},
+            ConfigError,
+            "is 2 in a round, but secure_aggregation=True needs 3",
+        ),
         ({"devices": ["phonee"]}, ConfigError, "'phone'"),
         ({"speed_spread": 0.5}, ConfigError, "speed_spread=0.5"),
         (

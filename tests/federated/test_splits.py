@@ -103,6 +103,11 @@ def test_a_seed_gives_the_same_rows(digits: Dataset) -> None:
     assert not np.array_equal(one.train, third.train)
 
 
+def test_a_number_of_numpy_is_a_number() -> None:
+    assert dirichlet(np.float32(0.5)).name == "dirichlet(0.5)"
+    assert quantity(np.int64(2)).name == "quantity(2)"
+
+
 def table(target: np.ndarray, rows: int = 6) -> Dataset:
     return Dataset("table", Split([np.zeros((rows, 2), np.float32)], target))
 

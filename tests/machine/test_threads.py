@@ -58,3 +58,4 @@ def test_a_number_of_threads_in_words() -> None:
         "2 threads",
         "16 threads",
     ]
+    assert thread_count(2, processes=2) == "2 processes of 2 threads"

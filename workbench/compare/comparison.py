@@ -184,12 +184,13 @@ class Comparison:
             TimeoutError: the timeout expired; the comparison continues.
         """
         deadline = Deadline(timeout)
+        sleep = time.sleep if self._lockstep is None else self._lockstep.join
         with ProgressBar() as bar:
             while not self.ended:
                 if deadline.passed:
                     raise TimeoutError(f"{self.id} is still {self.status} after {timeout:g} s.")
                 bar.show(*self.progress, self.phase)
-                self._sleep()
+                sleep(WAIT_POLL_S)
         if self._lockstep is not None and self._lockstep.error is not None:
             raise self._lockstep.error
         if self.status == "failed":
@@ -232,7 +233,8 @@ class Comparison:
         return (
             f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, "
             f"{self._plan.total} steps, first {self._plan.unmeasured} not measured, "
-            f"{thread_count(config.threads)}; {machine_sentence(run.spec.get('machine'))}"
+            f"{thread_count(config.threads_of_a_process, config.processes)}; "
+            f"{machine_sentence(run.spec.get('machine'))}"
             f"{'. ' * bool(note)}{note}"
         )
 
@@ -277,12 +279,6 @@ class Comparison:
                 f"controls it: {what} it there. It can be stopped from here."
             )
         return self._lockstep
-
-    def _sleep(self) -> None:
-        if self._lockstep is not None:
-            self._lockstep.join(WAIT_POLL_S)
-        else:
-            time.sleep(WAIT_POLL_S)
 
     def _speeds(self) -> dict[str, Speed]:
         rounds = {engine: self.rounds(engine) for engine in self.runs}

@@ -62,9 +62,11 @@ class RunComparison:
         """Model, dataset and machine of the runs; those for which they are equal stand together."""
         names: dict[str, list[str]] = {}
         for name, run in self.runs.items():
+            config = run.config
             text = (
-                f"{run.spec['model']} on {run.spec['dataset']}, batch {run.config.batch_size}, "
-                f"{thread_count(run.config.threads)}; {machine_sentence(run.spec.get('machine'))}"
+                f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, "
+                f"{thread_count(config.threads_of_a_process, config.processes)}; "
+                f"{machine_sentence(run.spec.get('machine'))}"
             )
             names.setdefault(text, []).append(name)
         if len(names) == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +18,12 @@ from workbench.models import Model
 from workbench.runs import Run, dataset_of, from_base, prepare
 from workbench.settings.config import TrainingConfig
 from workbench.settings.engines import ARTIFACTS_ENGINE
-from workbench.settings.federation import DEFAULT_CLIENTS, FederationOptions
+from workbench.settings.federation import (
+    DEFAULT_CLIENTS,
+    FEWEST_SECURE_CLIENTS,
+    OF_PRIVACY,
+    FederationOptions,
+)
 from workbench.settings.setting_problems import problems_of
 
 _OF_ROUNDS = {
@@ -130,6 +136,31 @@ def _refuse_statistics(model: Model, options: FederationOptions) -> None:
         )
 
 
+def _without_effect(options: FederationOptions, given: Collection[str]) -> list[str]:
+    """Problems of settings that would leave the run without privacy, robustness or training."""
+    problems = [
+        f"{name}={getattr(options, name):g} needs privacy='central' or 'local': without, there is "
+        "neither clipping nor noise."
+        for name in OF_PRIVACY
+        if name in given and options.privacy is None
+    ]
+    selected = options.strategy_options.get("num_nodes_to_select", 1)
+    if selected > options.clients:
+        problems.append(
+            f"num_nodes_to_select={selected:g} of clients={options.clients} leaves none out; give "
+            "less than the clients of a round."
+        )
+    asked = max(1, int(options.clients * options.fraction))
+    needed = max(options.fewest_clients, FEWEST_SECURE_CLIENTS * options.secure_aggregation)
+    if asked < needed:
+        what = "secure_aggregation=True" if options.secure_aggregation else options.strategy
+        problems.append(
+            f"fraction={options.fraction:g} of clients={options.clients} is {asked} in a round, "
+            f"but {what} needs {needed}: no round would change the weights. Give a larger fraction."
+        )
+    return problems
+
+
 def _settings(given: dict[str, Any]) -> tuple[FederationOptions, dict[str, Any]]:
     """The options of the federation, and the settings of its clients.
 
@@ -147,6 +178,8 @@ def _settings(given: dict[str, Any]) -> tuple[FederationOptions, dict[str, Any]]
         options = FederationOptions(**{n: value for n, value in given.items() if n in fields})
     except ValidationError as error:
         problems += problems_of(error, FederationOptions)
+    if options is not None:
+        problems += _without_effect(options, given)
     if options is None or problems:
         raise ConfigError(problems)
     training = {name: value for name, value in given.items() if name not in fields}

@@ -7,6 +7,7 @@ one client.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -220,6 +221,6 @@ def _row_means(split: Split) -> np.ndarray:
 
 
 def _positive(name: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
-        raise DataError(f"{name}={value!r} must be a positive number.")
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < 1e9:
+        raise DataError(f"{name}={value!r} must be a positive number below 1e9.")
     return float(value)

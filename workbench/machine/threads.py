@@ -34,6 +34,7 @@ def within_cores(name: str, threads: int | None, info: ValidationInfo) -> int | 
     return threads
 
 
-def thread_count(threads: int) -> str:
-    """`threads` as a number with its unit: `1 thread`, `2 threads`."""
-    return "1 thread" if threads == 1 else f"{threads} threads"
+def thread_count(threads: int, processes: int = 1) -> str:
+    """The threads of a process with their unit: `1 thread`, `2 processes of 4 threads`."""
+    several = f"{processes} processes of " if processes > 1 else ""
+    return several + ("1 thread" if threads == 1 else f"{threads} threads")

@@ -114,6 +114,10 @@ DEFAULT_CLIENTS = 8
 LARGEST_SECURE_WEIGHT = 8.0
 """Flower's default range of a weight in secure aggregation, which would clip what is outside."""
 
+OF_PRIVACY = ("clipping_norm", "noise_multiplier", "delta")
+"""Settings that have an effect with `privacy` alone."""
+
+FEWEST_SECURE_CLIENTS = 3
 MOST_SECURE_CLIENTS = 1000
 """Sums of SecAgg+ are modulo 2^32 and a client adds up to 2^22, so that 1024 clients fit."""
 
@@ -223,9 +227,12 @@ class FederationOptions(PlainNumbers):
                 f"secure_aggregation=True: strategy={self.strategy!r} compares clients, which the "
                 f"server does not see then; use one of {', '.join(MEANS)}."
             )
-        if self.secure_aggregation and not 3 <= self.clients <= MOST_SECURE_CLIENTS:
+        if self.secure_aggregation and not (
+            FEWEST_SECURE_CLIENTS <= self.clients <= MOST_SECURE_CLIENTS
+        ):
             raise ValueError(
-                f"clients={self.clients}: secure aggregation needs 3 to {MOST_SECURE_CLIENTS}."
+                f"clients={self.clients}: secure aggregation needs {FEWEST_SECURE_CLIENTS} to "
+                f"{MOST_SECURE_CLIENTS}."
             )
         return self
 

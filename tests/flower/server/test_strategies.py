@@ -48,14 +48,19 @@ class Grid:
         return list(range(2, 2 + CLIENTS))
 
 
-def by_flower(strategy: str, options: dict[str, float]) -> list[np.ndarray]:
-    """The global weights after each of two rounds."""
+def by_flower(
+    strategy: str,
+    options: dict[str, float],
+    start: np.ndarray = START,
+    of_clients: np.ndarray = UPDATES,
+) -> list[np.ndarray]:
+    """The global weights after each round."""
     TaskIdentity.run_id = TaskIdentity.node_id = TaskIdentity.task_id = 1
     made: Any = make_strategy(
         FederationOptions(strategy=strategy, strategy_options=options, clients=CLIENTS)
     )
-    weights, found = array_record({"w": START}), []
-    for number, updates in enumerate(UPDATES, start=1):
+    weights, found = array_record({"w": start}), []
+    for number, updates in enumerate(of_clients, start=1):
         messages = list(made.configure_train(number, weights, ConfigRecord(), Grid()))
         before = weights["w"].numpy()
         replies = [
@@ -202,3 +207,16 @@ def test_a_poisoned_client_does_not_count(name: str) -> None:
         before = found
     poisoned = by_flower("fedavg", {})
     assert np.abs(poisoned[0] - START).max() > POISON / CLIENTS / 2
+
+
+@pytest.mark.parametrize("name", ["krum", "multikrum", "bulyan"])
+def test_updates_that_are_small_beside_the_weights_are_compared(name: str) -> None:
+    """As in fine-tuning: in float32 the distance of weights of this size rounds to 0 or to 16."""
+    options, step = CASES[name]
+    start = (START * 4096).round()
+    updates = np.delete(UPDATES[:1], 3, axis=1)
+    updates = np.insert(updates, 3, 1.0, axis=1).round(2)
+    (found,) = by_flower(name, options, start, updates)
+    clients = (start + updates[0]).astype(np.float32)
+    expected = step(start.astype(float), clients.astype(float))
+    np.testing.assert_allclose(found - start, expected - start, rtol=0, atol=1e-3)

@@ -8,6 +8,7 @@ from flwr.serverapp import strategy as flower
 from flwr.serverapp.strategy import Strategy
 
 from workbench.errors import ConfigError
+from workbench.flower.server.distance_strategies import Bulyan, Krum, MultiKrum
 from workbench.flower.server.private_strategies import private
 from workbench.settings.federation import OPTION_RANGES, FederationOptions, StrategyName
 
@@ -20,9 +21,9 @@ _CLASSES: dict[StrategyName, type[flower.FedAvg]] = {
     "fedyogi": flower.FedYogi,
     "fedmedian": flower.FedMedian,
     "fedtrimmedavg": flower.FedTrimmedAvg,
-    "krum": flower.Krum,
-    "multikrum": flower.MultiKrum,
-    "bulyan": flower.Bulyan,
+    "krum": Krum,
+    "multikrum": MultiKrum,
+    "bulyan": Bulyan,
 }
 
 

@@ -120,6 +120,6 @@ def _run_caption(run: ObservedRun) -> str:
     excluded = f"{first} excluded from throughput, " if config.warmup_steps else ""
     return (
         f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, {excluded}"
-        f"{thread_count(config.threads)}; "
+        f"{thread_count(config.threads_of_a_process, config.processes)}; "
         f"{machine_sentence(run.spec.get('machine'))}"
     )
