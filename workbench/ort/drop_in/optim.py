@@ -27,7 +27,7 @@ _USE = "torch.optim.AdamW(parameters, fused=True), whose step is one kernel too"
 class FusedAdam:
     """Creates the package's `FusedAdam`, an Adam that updates all parameters in a few kernels.
 
-    Its CUDA kernels are compiled the first time (a minute) and kept by PyTorch, in
+    Its CUDA kernels are compiled the first time (half a minute) and kept by PyTorch, in
     `TORCH_EXTENSIONS_DIR`. Where it cannot run, `torch.optim.AdamW(parameters, fused=True)` does
     the same.
     """
@@ -88,7 +88,6 @@ def _load_kernels(user: str) -> None:
         user: the class that needs them, for messages.
     """
     import torch
-    from torch.utils import cpp_extension
 
     if not torch.cuda.is_available():
         raise EngineError(
@@ -96,6 +95,8 @@ def _load_kernels(user: str) -> None:
         )
     if _KERNELS in sys.modules:
         return
+    from torch.utils import cpp_extension
+
     folder = _package_root().joinpath(*_EXTENSIONS.split("."), "cuda", "fused_ops")
     sources = [str(each) for each in sorted(folder.iterdir()) if each.suffix in {".cpp", ".cu"}]
     try:
