@@ -3,6 +3,17 @@ import { ViewState } from "../../../src/charts/panel/view_state";
 import type { AxisName } from "../../../src/charts/series/axis";
 import { look, part, storeOf } from "../points";
 
+const CONTEXT = {
+  totalSteps: () => 1,
+  evaluates: () => false,
+  hint: () => "",
+  axis: () => "step" as AxisName,
+  stepName: () => "step" as const,
+  smoothing: () => 0,
+  scaleOf: () => "auto" as const,
+  hidden: (): string[] => [],
+};
+
 describe("the window, where another axis is chosen,", () => {
   const losses = Array.from({ length: 100 }, () => 1);
   let axis: AxisName;
@@ -12,15 +23,10 @@ describe("the window, where another axis is chosen,", () => {
     axis = "step";
     // Steps of one second, and of ten.
     state = new ViewState(storeOf(part("fast", 0, losses), part("slow", 0, losses, { seconds: 10 })), {
+      ...CONTEXT,
       curves: () => keys.map((key) => look(key)),
       totalSteps: () => 100,
-      evaluates: () => false,
-      hint: () => "",
       axis: () => axis,
-      stepName: () => "step" as const,
-      smoothing: () => 0,
-      scaleOf: () => "auto",
-      hidden: () => [],
     });
     state.window = window;
   }
@@ -69,14 +75,8 @@ describe("the curves that are drawn", () => {
   beforeEach(() => {
     hidden = [];
     state = new ViewState(storeOf(part("solid", 0, [1]), part("dashed", 0, [1])), {
+      ...CONTEXT,
       curves: () => [dashed, solid],
-      totalSteps: () => 1,
-      evaluates: () => false,
-      hint: () => "",
-      axis: () => "step",
-      stepName: () => "step" as const,
-      smoothing: () => 0,
-      scaleOf: () => "auto",
       hidden: () => hidden,
     });
   });
