@@ -7,11 +7,13 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.fork_server import ADDRESS, ForkServer, forked_package
+from tests.fork_server import ADDRESS, WORKERS_ADDRESS, ForkServer, forked_package
 from tests.notebook_kernels import choose_kernels, offer_forked_kernels
+from tests.scheduling import FileOrFolderScheduling
 from workbench.child_process import child
 from workbench.data import Dataset
 from workbench.extension_build.build_extensions import build_extensions, find_compiler
@@ -26,10 +28,16 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput"):
         return  # the server of the process that started this one serves it, too
-    server = ForkServer("tests.preloaded")
-    config.add_cleanup(server.close)
-    os.environ[ADDRESS] = server.address
+    server, of_workers = ForkServer("tests.preloaded"), ForkServer("tests.preloaded_workers")
+    for variable, each in ((ADDRESS, server), (WORKERS_ADDRESS, of_workers)):
+        config.add_cleanup(each.close)
+        os.environ[variable] = each.address
     offer_forked_kernels(server)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """In the place of `--dist loadfile`."""
+    return FileOrFolderScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 LONG = ("notebooks", "tests/browser", "tests/widgets")

@@ -9,12 +9,12 @@ What a test starts, interrupts and kills is the small process of stand_in.py: it
 on and ends as the fork does; the fork is killed when it ends.
 
 Forks start their own child processes in the same way, and so do probes that call `fork_children`.
-Workers of runs are forks where their engine trains by PyTorch. Others are processes of their own,
-as an engine on device has no PyTorch in its process; what they export is exported in forks.
+Workers of runs are forks, too: of a second server where their engine has no PyTorch in its process.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -35,6 +35,9 @@ STAND_IN = str(Path(__file__).with_name("stand_in.py"))
 ADDRESS = "PYTEST_FORK_SERVER"
 """Environment variable: where the server of this run of tests listens. By its beginning, keys of
 the cache of exports do not depend on it."""
+
+WORKERS_ADDRESS = "PYTEST_FORK_SERVER_OF_WORKERS"
+"""The same for the server without PyTorch."""
 
 REQUEST_BYTES = 1 << 20
 """More than a request takes: module, arguments, folder and environment."""
@@ -191,6 +194,7 @@ def prepared(request: dict[str, Any], files: list[int]) -> dict[str, Any]:
     """The request, in a process that has its streams, folder, cores and environment."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    atexit._clear()  # what the server's packages have registered is about the server
     os.setsid()
     for number, file in enumerate(files):
         os.dup2(file, number)
@@ -221,7 +225,7 @@ def set_warnings(action: str) -> None:
 
 def set_threads(number: str | None) -> None:
     """As PyTorch does where it is imported. Two threads of a fork hang in forks of it."""
-    if number:
+    if number and "torch" in sys.modules:
         import torch
 
         torch.set_num_threads(int(number))
@@ -248,8 +252,6 @@ def run(option: str, program: str, *arguments: str) -> int:
 
 
 if __name__ == "__main__":
-    if not sys.argv[1].isdigit():
-        sys.exit(run("-m", *sys.argv[1:]))
     asked = serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2])
     status = run(*asked["python"])
     sys.stdout.flush()

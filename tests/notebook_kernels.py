@@ -21,9 +21,10 @@ CELL_S = {"03_scale_out.ipynb": 240, "04_federated.ipynb": 240}
 """After how long a cell is given up: ranks and clients that wait for each other would wait for the
 ten minutes that other tests have. A cell takes up to one minute, and more on a busy machine."""
 
-SWEPT = ("01_ortmodule.ipynb",)
-"""Exports four transformers and compiles one, which takes minutes. tests/ort/ortmodule does the
-same with small modules."""
+SWEPT = ("01_ortmodule.ipynb", "02_on_device.ipynb")
+"""Take minutes: one exports four transformers and compiles one, the other trains on device in every
+way there is. tests/ort/ortmodule, tests/artifacts and tests/personalisation do the same with small
+models."""
 
 
 def offer_forked_kernels(server: ForkServer) -> None:

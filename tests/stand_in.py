@@ -16,19 +16,21 @@ import sys
 WORKERS = ("workbench.worker", "workbench.flower", "workbench.ranks")
 """Workers of runs, whose argument is the run folder."""
 
-FORKED_ENGINES = ("pytorch", "pytorch-compile", "ortmodule")
-WITH_FORKED_CHILDREN = ("ondevice",)
+WITH_PYTORCH = ("pytorch", "pytorch-compile", "ortmodule")
+WITHOUT = ("ondevice", "fake")
+"""Engines whose workers are forks."""
+
+WORKERS_ADDRESS = "PYTEST_FORK_SERVER_OF_WORKERS"
 
 
 def main(address: str, warnings: str, *python: str) -> int:
     """Run a worker as one of its kind is run, and all else in a fork; returns the status."""
     if python[1] in WORKERS:
-        engine = engine_of(python[2])
-        if engine not in FORKED_ENGINES or python[1] != "workbench.worker":
-            program = list(python)
-            if engine in WITH_FORKED_CHILDREN:
-                program[0] = os.path.join(os.path.dirname(__file__), "fork_server.py")  # noqa: PTH118, PTH120
-            os.execv(sys.executable, [sys.executable, "-P", *program])
+        engine, limited = engine_of(python[2])
+        if limited or python[1] == "workbench.ranks" or engine not in (*WITH_PYTORCH, *WITHOUT):
+            os.execv(sys.executable, [sys.executable, "-P", *python])
+        if engine in WITHOUT:
+            address = os.environ[WORKERS_ADDRESS]
     request = {
         "python": python,
         "warnings": warnings,
@@ -39,13 +41,16 @@ def main(address: str, warnings: str, *python: str) -> int:
     return stand_for_fork(address, json.dumps(request).encode())
 
 
-def engine_of(folder: str) -> object:
-    """The engine of a run folder; None for one that cannot be read."""
+def engine_of(folder: str) -> tuple[object, bool]:
+    """The engine of a run folder, None for one that cannot be read, and whether the memory of its
+    process is limited, which is then not that of this process."""
     try:
         with open(f"{folder}/spec.json", "rb") as file:  # noqa: PTH123
-            return json.load(file)["config"]["engine"]
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
+            config = json.load(file)["config"]
+        limits = ("device", "memory_limit_bytes")
+        return config["engine"], any(config.get(limit) is not None for limit in limits)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None, False
 
 
 def stand_for_fork(address: str, request: bytes) -> int:
@@ -61,10 +66,12 @@ def stand_for_fork(address: str, request: bytes) -> int:
             with open(f"{address}.log", encoding="utf-8") as log:  # noqa: PTH123
                 sys.exit(f"The tests' fork server has ended:\n{log.read()}")
         pid = int.from_bytes(answer, "big")
-        signal.signal(signal.SIGINT, lambda *_: os.kill(pid, signal.SIGINT))
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda number, _: os.kill(pid, number))
         status = int.from_bytes(connection.recv(2), "big", signed=True)
     if status < 0:
-        signal.signal(-status, signal.SIG_DFL)
+        if -status not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     return status
 

@@ -142,6 +142,7 @@ def test_a_hit_trains_as_the_export_did_and_runs_nothing_else(
     assert not mark.exists()
 
 
+@pytest.mark.sweep  # tests/export_cache/test_code_used.py
 def test_changed_user_code_is_exported_again(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

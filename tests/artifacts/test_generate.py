@@ -243,6 +243,7 @@ def test_an_interrupted_parent_ends_its_child(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} <= {"home"}
 
 
+@pytest.mark.sweep  # tests/runs/workers/test_faults.py
 @pytest.mark.fault
 @pytest.mark.usefixtures("real_children")  # a fork would not have the limit
 def test_a_full_disk_is_an_error_and_leaves_no_files(tmp_path: Path) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import workbench as wb
+from tests.fork_server import forked
 from workbench.artifacts import Artifacts
 from workbench.errors import ArtifactsError, ConfigError
 
@@ -29,7 +29,7 @@ def probed(
     work = tmp_path_factory.mktemp("nominal")
     np.save(work / "parameters.npy", cnn_artifacts.parameters_to_buffer(weights))
     subprocess.run(
-        [sys.executable, "-m", "tests.artifacts.nominal_probe", cnn_artifacts.directory, work],
+        forked("-m", "tests.artifacts.nominal_probe", cnn_artifacts.directory, work),
         check=True,
     )
     with np.load(work / "buffers.npz") as buffers:

@@ -94,6 +94,7 @@ def test_nothing_serious_in_a_widget_alone(open_notebook: MakeNotebook) -> None:
     assert not found, "\n".join(found)
 
 
+@pytest.mark.sweep
 def test_every_stop_of_the_tab_key_is_seen(open_notebook: MakeNotebook) -> None:
     notebook = open_fake(open_notebook)
     page = notebook.page
@@ -133,6 +134,7 @@ def test_a_run_is_read_aloud_by_its_beginning_and_end_alone(open_notebook: MakeN
     assert len(told) <= 8, told
 
 
+@pytest.mark.sweep
 def test_motion_is_reduced_for_those_who_ask_for_that(open_notebook: MakeNotebook) -> None:
     notebook = open_fake(open_notebook)
     page = notebook.page

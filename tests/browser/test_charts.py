@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import MakeNotebook
@@ -104,6 +105,7 @@ def legend(page: Page, panel: str, name: str) -> Locator:
     return page.locator(f".wb-panel-{panel} .wb-legend").get_by_role("button", name=name)
 
 
+@pytest.mark.sweep
 def test_charts_are_zoomed_read_toggled_and_saved(  # noqa: PLR0915, one kernel for all of it
     open_notebook: MakeNotebook,
 ) -> None:

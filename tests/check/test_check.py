@@ -128,8 +128,15 @@ def test_nothing_native_is_called(kind: str, tmp_path: Path) -> None:
     assert json.loads(done.stdout) == [True, expected]
 
 
-@pytest.mark.parametrize("engine", ["ondevice", "ortmodule"])
-@pytest.mark.parametrize("source", ["sample", "module"])
+@pytest.mark.parametrize(
+    ("source", "engine"),
+    [
+        ("sample", "ortmodule"),
+        ("module", "ondevice"),
+        pytest.param("sample", "ondevice", marks=pytest.mark.sweep),
+        pytest.param("module", "ortmodule", marks=pytest.mark.sweep),
+    ],
+)
 def test_training_takes_the_graph_that_was_checked(
     source: str, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -151,6 +151,7 @@ def test_a_worker_killed_in_its_turn_does_not_block_the_others(workers: Workers)
     assert statuses == {"one": "failed", "two": "completed"}
 
 
+@pytest.mark.sweep
 def test_stopped_workers_end_one_after_another(workers: Workers) -> None:
     lockstep = workers.lockstep(100_000, one=SLOW, two=SLOW)
     until(lambda: len(workers.loads) > 0 or len(workers.diary()) > 2 * STEPS)
@@ -186,6 +187,7 @@ def test_a_worker_that_waits_to_finish_can_be_stopped(workers: Workers) -> None:
     assert run.checkpoint.name == f"step-{STEPS:08d}"
 
 
+@pytest.mark.sweep
 def test_every_round_has_its_load(workers: Workers) -> None:
     lockstep = workers.lockstep(45, one={"step_ms": 5}, two={"step_ms": 5})
     lockstep.join(120)

@@ -54,6 +54,7 @@ def everything() -> dict[str, Any]:
     return measure(SWEEP_REPEATS, "all")
 
 
+@pytest.mark.sweep
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("engine", USUAL)
 def test_no_update_is_lost(engine: str, found: dict[str, Any]) -> None:

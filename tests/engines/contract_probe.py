@@ -153,11 +153,6 @@ class Probe:
             )
         )
 
-    def availability(self) -> dict[str, Any]:
-        available = engine_class(self.name).availability()
-        loaded = [name for name in ("torch", "onnxruntime") if name in sys.modules]
-        return {**available._asdict(), "loaded": loaded}
-
     def training(self) -> dict[str, Any]:
         engine, again = self.build(), self.build()
         initial = engine.weights()
@@ -374,10 +369,7 @@ def main() -> None:
     name, model, work, result = sys.argv[1], *map(Path, sys.argv[2:])
     fork_children()
     probe = Probe(name, model, work)
-    answers: dict[str, Any] = {"availability": probe.availability()}
-    if answers["availability"]["ok"]:
-        for part in parts_of(name):
-            answers[part] = getattr(probe, part)()
+    answers: dict[str, Any] = {part: getattr(probe, part)() for part in parts_of(name)}
     answers["reports"] = probe.reports
     result.write_text(json.dumps(answers))
 

@@ -35,14 +35,20 @@ from tests.engines.contract_probe import (
 )
 from tests.engines.needed import unavailable
 from tests.engines.plain_lora import train_head, train_with_lora
+from tests.fork_server import forked
 from workbench.load import load_dataset, load_model
 from workbench.settings.engines import engine_table
 
 Answers = dict[str, Any]
-PROBE = Path(__file__).with_name("contract_probe.py")
-ROOT = PROBE.parents[2]
-WARNINGS = ("-W", "error", "-W", "ignore::DeprecationWarning")
-"""torch.compile imports parts of torch that torch itself calls deprecated."""
+ROOT = Path(__file__).parents[2]
+PROBE = "tests.engines.contract_probe"
+AVAILABLE = """
+import json, sys
+from workbench.engines import engine_class
+available = engine_class(sys.argv[1]).availability()
+loaded = [name for name in ("torch", "onnxruntime") if name in sys.modules]
+print(json.dumps({**available._asdict(), "loaded": loaded}))
+"""
 
 
 def engines_with(part: str) -> list[str]:
@@ -67,7 +73,7 @@ def answers_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Answ
             work = tmp_path_factory.mktemp(name)
             result = work / "answers.json"
             done = subprocess.run(
-                [sys.executable, *WARNINGS, PROBE, name, model / "saved", work, result],
+                [*python_of(name), name, model / "saved", work, result],
                 capture_output=True,
                 text=True,
                 check=False,
@@ -88,6 +94,21 @@ def answers_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Answ
     return ask
 
 
+def python_of(engine: str) -> list[Any]:
+    """The command that runs the probe of an engine: without torch where the engine is."""
+    if engine_table()[engine].needs_module:
+        return forked("-m", PROBE, warnings="error")
+    return [sys.executable, "-W", "error", "-m", PROBE]
+
+
+@cache
+def availability(engine: str) -> Answers:
+    """What an engine says of itself in a process that has imported nothing."""
+    command = [sys.executable, "-c", AVAILABLE, engine]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    return dict(json.loads(done.stdout))
+
+
 @pytest.fixture(params=list(engine_table()))
 def name(request: pytest.FixtureRequest) -> str:
     chosen: str = request.param
@@ -96,16 +117,13 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def answers(name: str, answers_of: Callable[[str], Answers]) -> Answers:
-    found = answers_of(name)
-    if not found["availability"]["ok"]:
-        unavailable(name, found["availability"]["reason"])
-    return found
+    if not availability(name)["ok"]:
+        unavailable(name, availability(name)["reason"])
+    return answers_of(name)
 
 
-def test_availability_says_why_and_what_to_do(
-    name: str, answers_of: Callable[[str], Answers]
-) -> None:
-    available = answers_of(name)["availability"]
+def test_availability_says_why_and_what_to_do(name: str) -> None:
+    available = availability(name)
     assert available["loaded"] == [], "asking must not load torch or onnxruntime"
     assert available["ok"] or available["reason"]
 

@@ -15,15 +15,8 @@ from tests.fork_server import forked
 from workbench.load import load_model
 
 
-@pytest.mark.parametrize(
-    "engine",
-    [
-        "ondevice",
-        pytest.param("ortmodule", marks=pytest.mark.sweep),
-        pytest.param("pytorch", marks=pytest.mark.sweep),
-        pytest.param("pytorch-compile", marks=pytest.mark.sweep),  # compiles twice
-    ],
-)
+@pytest.mark.sweep
+@pytest.mark.parametrize("engine", ["ondevice", "ortmodule", "pytorch", "pytorch-compile"])
 def test_draws_go_on_from_a_checkpoint(engine: str, tmp_path: Path) -> None:
     model = load_model(
         "tests.engines.drawing_module:drawing", example_inputs=np.zeros((4, 8), np.float32)

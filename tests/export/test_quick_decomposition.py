@@ -43,6 +43,7 @@ def test_graphs_are_those_of_torch() -> None:
     assert decomposed() == expected
 
 
+@pytest.mark.sweep
 def test_operators_are_looked_up_once_in_each_block(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_up: list[None] = []
     own = utils._materialize_cpp_cia_ops

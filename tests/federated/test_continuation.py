@@ -75,6 +75,7 @@ def test_a_resumed_private_run_equals_one_that_was_not_interrupted(
     _expect_equal({**settings, "clients": 4, "fraction": 1.0})
 
 
+@pytest.mark.sweep
 def test_a_round_that_a_stop_cuts_off_is_repeated_from_its_start(digits: Dataset) -> None:
     """It is stopped while the clients evaluate, which takes nearly all of a round here."""
     train = part_of(digits, 32)

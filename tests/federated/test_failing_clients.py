@@ -25,7 +25,7 @@ from workbench.federated import groups
 
 def test_a_killed_client_is_left_out_and_the_round_continues(digits: Dataset) -> None:
     run = wb.federate(
-        "digits-mlp", digits, clients=4, rounds=6, local_epochs=400, processes=2, batch_size=8
+        "digits-mlp", digits, clients=4, rounds=6, local_epochs=150, processes=2, batch_size=8
     )
     client = next(client_processes(run))
     os.kill(client.pid, signal.SIGKILL)
@@ -84,3 +84,15 @@ def test_weights_that_the_strategy_makes_not_finite_end_the_run() -> None:
     with pytest.raises(RunError, match=r"'fedadam' made weights that are not finite in round 1"):
         run.wait(WAIT_S)
     assert all(np.isfinite(value).all() for value in run.weights().values())
+
+
+@pytest.mark.fault
+def test_a_run_that_uses_no_update_has_failed(digits: Dataset) -> None:
+    data = part_of(digits, 64)
+    endless = [np.full_like(data.train.inputs[0], 3e38)]
+    broken = Dataset(data.name, Split(endless, data.train.target), None, data.classes)
+    run = wb.federate("digits-mlp", broken, clients=2, rounds=2, batch_size=32, **SGD)
+    with pytest.raises(RunError, match="in none of 2 rounds was an update of a client used"):
+        run.wait(WAIT_S)
+    assert "2 of 2 clients were left out, client 0: its loss is" in run.error
+    assert run.progress.done_steps == 2

@@ -135,7 +135,7 @@ def test_weights_out_of_the_range_of_the_sums_are_not_clipped(secure_run: Run) -
     [
         pytest.param({0: [2]}, [0, 1, 3, 4, 5], marks=pytest.mark.sweep),
         pytest.param({1: [2]}, [0, 1, 3, 4, 5], marks=pytest.mark.sweep),
-        ({0: [0], 2: [5]}, [1, 2, 3, 4]),
+        pytest.param({0: [0], 2: [5]}, [1, 2, 3, 4], marks=pytest.mark.sweep),
         pytest.param({1: [0], 2: [5]}, [1, 2, 3, 4], marks=pytest.mark.sweep),
         pytest.param({2: [0, 5]}, [1, 2, 3, 4], marks=pytest.mark.sweep),
         ({1: [3], 3: [4]}, [0, 1, 2, 4, 5]),
@@ -205,7 +205,10 @@ def largest_difference(one: dict[str, np.ndarray], other: dict[str, np.ndarray])
     ("options", "epsilons"),
     [
         ({"privacy": "central", "clipping": "adaptive"}, [4.377, 6.573]),
-        ({"privacy": "local", "secure_aggregation": True}, [9.997, 15.456]),
+        pytest.param(
+            {"privacy": "local", "secure_aggregation": True}, [9.997, 15.456],
+            marks=pytest.mark.sweep,
+        ),
         pytest.param(
             {"privacy": "central", "secure_aggregation": True}, [4.377, 6.573],
             marks=pytest.mark.sweep,

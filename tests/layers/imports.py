@@ -40,9 +40,24 @@ def layer_of(file: Path) -> str:
     return "" if parts == ("__init__",) else parts[0]
 
 
+@cache
 def is_module(name: str) -> bool:
     path = ROOT.joinpath(*name.split("."))
     return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+@cache
+def parsed(source: str) -> ast.Module:
+    """The tree of a file's text, which several rules read and none changes."""
+    return ast.parse(source)
+
+
+def called_name(call: ast.Call) -> str:
+    """The last part of the name of what is called; empty where it has none."""
+    function = call.func
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def files() -> list[Path]:
@@ -77,7 +92,7 @@ def imports_of(file: Path, source: str) -> Iterator[Import]:
                 name = ".".join([*base, alias.name])
                 known = base != ["workbench"] and base[0] != "onnxruntime"
                 yield ".".join(base) if known and not is_module(name) else name
-        elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func).split(".")[-1]:
+        elif isinstance(node, ast.Call) and "import" in called_name(node):
             first = node.args[0] if node.args else None
             if isinstance(first, ast.Constant) and isinstance(first.value, str):
                 name = first.value.lstrip(".")
@@ -109,7 +124,7 @@ def imports_of(file: Path, source: str) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
             yield from visit(child, inner)
 
-    yield from visit(ast.parse(source), True)
+    yield from visit(parsed(source), True)
 
 
 @cache

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.layers.imports import dotted_module, files, layer_of
+from tests.layers.imports import dotted_module, files, layer_of, parsed
 from tests.layers.table import LAYERS, RANK, SAMPLES
 
 COMPUTED = "?"
@@ -51,7 +51,7 @@ def named_below_in(file: Path, source: str) -> Iterator[tuple[Path, int, str]]:
     layer = layer_of(file)
     if layer == "":
         return
-    for line, text in texts_in(ast.parse(source), ".".join(dotted_module(file))):
+    for line, text in texts_in(parsed(source), ".".join(dotted_module(file))):
         for row in re.findall(r"\bworkbench(?:\.| import )(\w+|\?)", text):
             if row == COMPUTED or RANK.get(row, -1) > RANK[layer]:
                 yield file, line, row

@@ -14,6 +14,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.fork_server import forked
 from workbench.errors import ModelError
 from workbench.load import load_model
 from workbench.models import load_saved
@@ -84,14 +85,12 @@ model.save(Path(sys.argv[1]))
 print(*model.code.sha256)
 """
     folder = str(tmp_path / "model")
-    done = subprocess.run(
-        [sys.executable, "-c", code, folder], check=True, capture_output=True, text=True
-    )
+    done = subprocess.run(forked("-c", code, folder), check=True, capture_output=True, text=True)
     code = f"from pathlib import Path; from workbench.models import load_saved\n\
 print(type(load_saved(Path({folder!r})).module()).__name__)"
     environment = {**os.environ, SHA256_VARIABLE: done.stdout.strip()}
     other = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment
+        forked("-c", code), check=True, capture_output=True, text=True, env=environment
     )
     assert other.stdout.strip() == "Mine"
 

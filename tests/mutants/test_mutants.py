@@ -80,6 +80,7 @@ def test_the_statement_that_keeps_the_last_weights_is_among_them() -> None:
     assert "self._checkpointer.save(self._progress) → pass" in changes
 
 
+@pytest.mark.sweep
 def test_a_fault_is_in_the_workers_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker's program alone has the fault: no test could see it from its own process."""
     monkeypatch.setenv("PYTHONPATH", "")  # and the working directory are put back after the test
@@ -174,6 +175,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tree, Lines]:
         return tree, tree.baseline(["tests/test_shared.py", "tests/test_other.py"])
 
 
+@pytest.mark.sweep
 def test_the_tests_of_a_line_are_those_that_execute_it(seen: tuple[Tree, Lines]) -> None:
     """In a process that they start, and in what they share, whoever comes first."""
     _, lines = seen
@@ -219,6 +221,7 @@ def test_a_fault_is_noticed_and_gone(
     assert tree.try_fault(fault, {idle: 1.0}).code == 0
 
 
+@pytest.mark.sweep
 def test_a_test_that_fails_once_has_noticed_nothing(
     seen: tuple[Tree, Lines], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,6 +33,7 @@ def test_words_of_a_new_voice_are_learnt(tmp_path: Path) -> None:
     made.close()
 
 
+@pytest.mark.sweep
 def test_a_text_becomes_more_probable() -> None:
     examples = Examples("text")
     examples.add(POEM)

@@ -12,8 +12,8 @@ from workbench.runs import runs
 
 def test_the_table_has_the_columns_that_it_says() -> None:
     columns = [
-        *("id", "model", "engine", "status", "steps", "loss", "mean_samples_per_s"),
-        *("duration_s", "name", "tags", "error"),
+        *("id", "model", "engine", "trained_by", "status", "steps", "loss"),
+        *("mean_samples_per_s", "duration_s", "name", "tags", "error"),
     ]
     assert list(runs().columns) == columns
     assert list(runs(active=True).columns) == [*columns, "folder"]
@@ -25,7 +25,8 @@ def test_the_table_has_the_columns_that_it_says() -> None:
     assert runs()["error"][1] == "It broke."
     [row] = runs(tag="x").to_dict("records")
     assert (row["id"], row["steps"], row["loss"], row["mean_samples_per_s"]) == (run.id, 2, 2.0, 10)
-    assert (row["name"], row["tags"], row["engine"]) == ("", ("x",), "fake")
+    assert (row["name"], row["tags"]) == ("", ("x",))
+    assert (row["engine"], row["trained_by"]) == ("fake", "fake")
     run.folder.spec_path.write_text("[]")
     unreadable = runs().iloc[1].to_dict()
     assert (unreadable["status"], unreadable["name"], unreadable["tags"]) == ("unreadable", "", ())

@@ -103,6 +103,7 @@ print([name for name in heavy if name in sys.modules])
     assert said_by([sys.executable, "-c", code]) == "[]"
 
 
+@pytest.mark.sweep
 def test_two_processes_build_the_same_weights() -> None:
     code = f"""
 import hashlib

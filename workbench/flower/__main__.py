@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
+from workbench.child_process.quick_exit import quick_exit
 from workbench.flower.server.federated_worker import train_federated
 from workbench.worker.__main__ import main
 
 if __name__ == "__main__":
-    sys.exit(main(train_federated))
+    quick_exit(main(train_federated))

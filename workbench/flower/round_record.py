@@ -71,6 +71,10 @@ class RoundRecord:
         """Why a client takes no part, if it does not; else empty."""
         return str(self._clients.get(client, {}).get("left_out", ""))
 
+    def left_out(self) -> list[int]:
+        """The clients that take no part."""
+        return [client for client in sorted(self._clients) if self.reason(client)]
+
     def leave_out(self, client: int, reason: str) -> None:
         """Record that a client takes no part, with the reason as a sentence."""
         self._client(client).setdefault("left_out", reason)

@@ -12,6 +12,7 @@ from workbench.run_folder.run_folder import RunFolder, home
 from workbench.runs.active import active_folders
 from workbench.runs.record.throughput import mean_samples_per_s
 from workbench.runs.run import Run
+from workbench.runs.run_title import trained_by
 from workbench.runs.trash import deleted_folders
 
 if TYPE_CHECKING:
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 def runs(*, active: bool = False, deleted: bool = False, tag: str | None = None) -> pd.DataFrame:
     """The runs in this working directory, newest first.
 
-    Columns: id, model, engine, status, steps, loss (last recorded), mean_samples_per_s (over all
-    measured steps; the `samples_per_s` of a comparison is over its rounds), duration_s, name
-    (display name), tags, error (why it failed, or why its record is unreadable). No code that a
-    record names is imported or executed.
+    Columns: id, model, engine, trained_by (the engine, and how many processes or clients share the
+    work if several do), status, steps, loss (last recorded), mean_samples_per_s (over all measured
+    steps; the `samples_per_s` of a comparison is over its rounds), duration_s, name (display name),
+    tags, error (why it failed, or why its record is unreadable). No code that a record names is
+    imported or executed.
 
     Args:
         active: only runs whose worker is alive, of all directories, with the additional column
@@ -40,8 +42,8 @@ def runs(*, active: bool = False, deleted: bool = False, tag: str | None = None)
 
     if active and deleted:
         raise ConfigError(["active=True and deleted=True exclude each other."])
-    columns = ["id", "model", "engine", "status", "steps", "loss", "mean_samples_per_s"]
-    columns += ["duration_s", "name", "tags", "error"]
+    columns = ["id", "model", "engine", "trained_by", "status", "steps", "loss"]
+    columns += ["mean_samples_per_s", "duration_s", "name", "tags", "error"]
     if active:
         rows = [{**_row(path), "folder": str(path)} for path in active_folders()]
         columns.append("folder")
@@ -79,6 +81,7 @@ def _row(path: Path) -> dict[str, Any]:
         "id": run.id,
         "model": run.spec["model"],
         "engine": run.engine,
+        "trained_by": trained_by(run.spec),
         "status": run.status,
         "steps": len(points.step),
         "loss": points.loss[-1] if len(points.loss) else float("nan"),

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from filelock import FileLock, Timeout
 
 from workbench.child_process.exit_reason import EXIT_UNWRITABLE
+from workbench.child_process.quick_exit import quick_exit
 from workbench.child_process.worker_exit import (
     as_before_resuming,
     forget_previous,
@@ -288,4 +289,4 @@ def write_early_stop(
 
 
 if __name__ == "__main__":
-    sys.exit(main(train_run))
+    quick_exit(main(train_run))

@@ -110,7 +110,7 @@ RUNS = {"Python": run_python, "C": run_c, "C++": run_cpp}
     ("bundle", "language"),
     [
         ("classifier", "Python"),
-        ("regression", "C++"),
+        pytest.param("regression", "C++", marks=pytest.mark.sweep),
         ("token", "C"),
         pytest.param("classifier", "C", marks=pytest.mark.sweep),
         pytest.param("classifier", "C++", marks=pytest.mark.sweep),

@@ -84,6 +84,7 @@ def test_the_largest_batch_fits_and_the_next_does_not(
     assert cnn_artifacts.largest_batch(1) == 0
 
 
+@pytest.mark.sweep
 def test_our_own_kernels_take_less(
     cnn_artifacts: Artifacts, extension_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,6 +76,7 @@ class Choosy(nn.Module):
         return y.sum(1)
 
 
+@pytest.mark.sweep
 def test_the_other_exporter_is_used_where_its_graph_trains() -> None:
     said: list[str] = []
     model = load_model(Choosy(det_always=False), example_inputs=np.zeros((2, 4), np.float32))

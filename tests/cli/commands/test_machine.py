@@ -20,6 +20,7 @@ def test_doctor_prints_its_findings_as_json(workbench: Invoke) -> None:
     assert "Python" in {found["subject"] for found in outcome.json["findings"]}
 
 
+@pytest.mark.sweep
 @pytest.mark.fault
 def test_doctor_is_status_1_where_the_main_job_cannot_run(workbench: Invoke) -> None:
     outcome = workbench("doctor", WORKBENCH_HOME="/proc/workbench")
@@ -54,6 +55,7 @@ def test_lab_opens_the_tour_where_it_is(
     ]
 
 
+@pytest.mark.sweep  # tests/browser start it
 def test_the_program_that_lab_starts_is_installed() -> None:
     command = [sys.executable, "-m", "jupyterlab", "--version"]
     result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)

@@ -148,6 +148,7 @@ def test_a_failed_run_is_status_1_with_its_cause(workbench: Invoke) -> None:
     assert "worker.log" in outcome.stderr
 
 
+@pytest.mark.sweep
 def test_compare_prints_one_json_document(workbench: Invoke) -> None:
     outcome = workbench(
         *("compare", "digits-mlp", "--engines", "pytorch, fake", "--steps", "30", "--json"),

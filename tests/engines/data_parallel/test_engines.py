@@ -1,4 +1,7 @@
-"""An engine on two ranks computes what it computes in one process (ranks_probe.py)."""
+"""An engine on two ranks computes what it computes in one process (ranks_probe.py).
+
+In `make test` whole runs do so: tests/ranks and the notebook on scale-out.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import pytest
 
 from tests.answers import Answers, probed
 
+pytestmark = pytest.mark.sweep
 ENGINES = ("pytorch", "ortmodule")
 
 

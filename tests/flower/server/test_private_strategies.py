@@ -75,7 +75,7 @@ def test_noise_is_that_of_the_clients_that_answered() -> None:
     assert np.std(drawn) == pytest.approx(3.0 * 2.0 / 2, rel=0.1)
 
 
-@pytest.mark.parametrize("first", [0.01, 100.0])
+@pytest.mark.parametrize("first", [0.01, pytest.param(100.0, marks=pytest.mark.sweep)])
 def test_the_norm_adapts_to_the_median_of_the_updates(first: float) -> None:
     np.random.seed(0)
     strategy, messages = configured(

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import torch
+
+from tests.fork_server import forked
 
 REACHED = """
 import sys, torch, torch.utils.checkpoint
@@ -64,10 +67,10 @@ for weight, expected in zip(modules[0].parameters(), modules[1].parameters()):
 """
 
 
-def run(script: str) -> None:
-    """Run it in a process of its own, without CUDA, with warnings as errors."""
+def run(python: list[Any], script: str) -> None:
+    """Run it in a process of its own, without CUDA."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script],
+        [*python, script],
         capture_output=True,
         text=True,
         check=False,
@@ -77,17 +80,18 @@ def run(script: str) -> None:
 
 
 def test_the_packages_classes_are_reached_without_its_front_end() -> None:
-    run(REACHED)
+    run(forked("-c", warnings="error"), REACHED)
 
 
 def test_without_cuda_they_are_refused_with_an_alternative() -> None:
-    run(REFUSED)
+    run(forked("-c", warnings="error"), REFUSED)
 
 
 def test_importing_them_loads_neither_torch_nor_onnxruntime() -> None:
     run(
+        [sys.executable, "-W", "error", "-c"],
         "import sys; import workbench.ort.drop_in.optim; "
-        "assert not {'torch', 'onnxruntime'} & set(sys.modules)"
+        "assert not {'torch', 'onnxruntime'} & set(sys.modules)",
     )
 
 

@@ -84,6 +84,7 @@ def test_a_worker_that_does_not_heed_the_end_of_its_kernel_is_killed(
     until(gone(worker))
 
 
+@pytest.mark.usefixtures("real_children")  # the parent of a fork is no watchdog
 @pytest.mark.parametrize("asked", ["worker", "watchdog"])
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_a_signal_from_elsewhere_interrupts_a_run(
@@ -101,6 +102,7 @@ def test_a_signal_from_elsewhere_interrupts_a_run(
     assert run.checkpoint.name == f"step-{summary['steps']:08d}"
 
 
+@pytest.mark.usefixtures("real_children")
 def test_a_worker_dies_with_its_watchdog(misbehave: Misbehave) -> None:
     run = misbehave({"steps": LONG}, step_ms=5)
     until(lambda: run.progress.done_steps > 0)

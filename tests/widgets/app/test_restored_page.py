@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import workbench as wb
 from tests.controller.recording_view import PATIENCE_S, until
 from tests.widgets.app.conftest import MakePage
@@ -24,6 +26,7 @@ def test_show_follows_a_run_started_elsewhere(make_page: MakePage) -> None:
     assert page.trainer.charts.points("fake").shape[1] == run.progress.done_steps
 
 
+@pytest.mark.sweep  # the next test
 def test_a_run_restores_the_page(make_page: MakePage) -> None:
     make_page(model=None)
     run = wb.train("digits-mlp", engine="fake", epochs=1, batch_size=16, lora={"rank": 2})
@@ -66,6 +69,7 @@ def test_a_run_of_the_list_restores_the_page_unless_another_is_under_way(
     assert page.wait(PATIENCE_S)
 
 
+@pytest.mark.sweep
 def test_an_interrupted_run_that_is_resumed_fills_the_form(
     make_page: MakePage, tmp_path: Path
 ) -> None:

@@ -40,6 +40,7 @@ def test_train_draws_every_step_and_keeps_a_figure(make_page: MakePage) -> None:
     assert "Train" in page.controls.usable()
 
 
+@pytest.mark.sweep
 def test_settings_wait_for_the_defaults_of_a_model_just_chosen(make_page: MakePage) -> None:
     page = make_page(model=None)
     page.models.field.value = "digits-mlp"
@@ -75,6 +76,7 @@ def test_stop_during_the_start_is_not_lost(make_page: MakePage) -> None:
     assert page.status.message.startswith("Stopped ")
 
 
+@pytest.mark.sweep  # tests/browser/test_workbench_page.py
 def test_compare_fills_the_table(make_page: MakePage) -> None:
     page = make_page()
     page.set(steps=2, comparison_steps=60)
@@ -297,6 +299,7 @@ def test_each_step_says_what_it_needs(make_page: MakePage) -> None:
     assert notes()["compare"] == "needs an engine"
 
 
+@pytest.mark.sweep
 def test_an_evaluation_shows_classes_by_name_and_the_worst_rows(make_page: MakePage) -> None:
     page = make_page("sketch-cnn")
     page.set(epochs=1, layer_statistics_every=10)
@@ -355,6 +358,7 @@ def test_memory_is_estimated_before_artifacts_and_follows_the_settings(make_page
     assert (view.problem, view.outdated) == ("", False)
 
 
+@pytest.mark.sweep
 def test_a_bare_onnx_model_leaves_engines_out_that_cannot_train_it(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

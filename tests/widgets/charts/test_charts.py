@@ -253,7 +253,9 @@ def test_values_are_last_best_and_those_at_a_step(wire: Wire) -> None:
     assert wire.charts.values().loc["ondevice", "last_step"] == 0
 
 
-@pytest.mark.parametrize("axis", ["step", "time", "samples"])
+@pytest.mark.parametrize(
+    "axis", ["step", *(pytest.param(each, marks=pytest.mark.sweep) for each in ("time", "samples"))]
+)
 def test_pictures_and_numbers_are_saved(wire: Wire, tmp_path: Path, axis: str) -> None:
     wire.charts.add("pytorch", points(1, 3, events=[evaluation(3, 0.5, 0.5)]))
     wire.charts.add("ondevice", points(1, 2))

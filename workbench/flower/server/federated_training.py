@@ -12,6 +12,7 @@ from flwr.app import ConfigRecord, Message
 
 from workbench.data import Dataset
 from workbench.engines.ondevice.engine import OnDeviceEngine
+from workbench.errors import EngineError
 from workbench.flower.client.client_messages import array_record
 from workbench.flower.grids.grid import ClientGrid
 from workbench.flower.round_record import RoundRecord
@@ -62,6 +63,8 @@ class FederatedTraining:
         self._ledger = PrivacyLedger(options.clients)
         self._clipping_norm = options.clipping_norm
         self._round_started_ns = 0
+        self._trained = False
+        """Whether an update of a client was used."""
         weights = engine.weights()
         self._global = {name: weights[name] for name in engine.trainable}
 
@@ -90,11 +93,13 @@ class FederatedTraining:
 
         Raises:
             NonFiniteLossError: the strategy made weights that are not finite.
+            EngineError: all rounds were run here, and none used an update of a client.
             OSError: the run folder cannot be written.
         """
         self._checkpointer.save(self._progress)
         status = "completed"
-        for number in range(self._progress.step + 1, self._options.rounds + 1):
+        first = self._progress.step + 1
+        for number in range(first, self._options.rounds + 1):
             # Strategies replace what they keep between rounds, and change none of it in place.
             weights, kept = self._global, dict(vars(self._strategy))
             if not self._wait_for_grant(number - 1) or not self._round(number):
@@ -104,6 +109,8 @@ class FederatedTraining:
                 status = self._control.end_status
                 break
         self._checkpointer.save(self._progress)
+        if status == "completed" and first == 1 and not self._trained:
+            self._refuse_untrained()
         return LoopResult(status, self._progress.step, self._evaluation)
 
     def _round(self, number: int) -> bool:
@@ -146,6 +153,16 @@ class FederatedTraining:
                 f"of the clients (now {self._config.learning_rate:g})."
             )
 
+    def _refuse_untrained(self) -> None:
+        record = self._grid.record
+        left_out = record.left_out()
+        example = f", client {left_out[0]}: {record.reason(left_out[0])}" if left_out else "."
+        raise EngineError(
+            f"The model is unchanged: in none of {self._options.rounds} rounds was an update of a "
+            f"client used. In the last one {len(left_out)} of {self._options.clients} clients were "
+            f"left out{example}"
+        )
+
     def _in_float32(self) -> dict[str, np.ndarray]:
         with np.errstate(over="ignore"):
             return {name: value.astype(np.float32) for name, value in self._global.items()}
@@ -153,6 +170,7 @@ class FederatedTraining:
     def _record_round(self, number: int) -> None:
         self._engine.load_weights({**self._in_float32(), **self._grid.statistics})
         record = self._grid.record
+        self._trained = self._trained or record.trained
         elapsed_ns = time.perf_counter_ns() - self._round_started_ns
         self._events.write(
             "steps",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.fork_server import forked
 
 ROOT = Path(__file__).parents[4]
 
@@ -59,7 +60,7 @@ def answer(
         patch.setenv("XDG_CACHE_HOME", str(extension_cache))
         patch.setenv("OMP_WAIT_POLICY", "PASSIVE")
         done = subprocess.run(
-            [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT
+            forked("-c", SCRIPT), stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT
         )
     found: dict[str, list[str | float]] = json.loads(done.stdout)
     return found
