@@ -61,6 +61,7 @@ def test_only_activations_grow_with_the_batch(
     assert [getattr(larger, name) for name in same] == [getattr(predicted, name) for name in same]
 
 
+@pytest.mark.usefixtures("real_children")  # a fork has grown already
 def test_it_agrees_with_the_growth_of_a_worker(digits: Dataset) -> None:
     run = wb.train("digits-cnn", digits, batch_size=512, steps=4).wait()
     assert run.summary is not None

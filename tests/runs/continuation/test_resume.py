@@ -124,6 +124,7 @@ def killed_and_resumed(
     return run, 0
 
 
+@pytest.mark.usefixtures("real_children")  # a fork ends a little after the process that is killed
 def test_a_killed_run_loses_no_more_than_the_steps_since_its_checkpoint(
     digits: Dataset, uninterrupted: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
