@@ -12,6 +12,7 @@ from tests.cli.command import Invoke
 from tests.processes import until
 
 
+@pytest.mark.sweep  # tests/runs/workers/test_detached.py
 def test_a_detached_run_is_listed_anywhere_and_stopped_by_its_id(
     workbench: Invoke, workbench_home: Path, tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ from workbench.data import Dataset, Split
 from workbench.errors import ConfigError
 
 
+@pytest.mark.sweep
 def test_pause_and_stop() -> None:
     run = wb.federate("digits-mlp", clients=2, rounds=10_000)
     wait_for_round(run, 2)

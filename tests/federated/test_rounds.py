@@ -35,7 +35,7 @@ def test_frozen_layers_are_not_sent_and_lora_sends_adapters_alone() -> None:
 @pytest.mark.parametrize(
     ("strategy", "options"),
     [
-        ("fedadam", {"eta": 0.01}),
+        pytest.param("fedadam", {"eta": 0.01}, marks=pytest.mark.sweep),
         pytest.param("krum", {"num_malicious_nodes": 1}, marks=pytest.mark.sweep),
         pytest.param("fedavgm", {"server_momentum": 0.5}, marks=pytest.mark.sweep),
         pytest.param("fedadagrad", {"eta": 0.01}, marks=pytest.mark.sweep),

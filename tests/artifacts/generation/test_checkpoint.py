@@ -31,6 +31,7 @@ def model(module: nn.Module) -> Model:
     return wb.load_model(module, example_inputs=np.zeros((2, FEATURES), np.float32))
 
 
+@pytest.mark.sweep
 def test_nothing_is_left_beside_the_artifacts(model: Model, tmp_path: Path) -> None:
     made = wb.generate_artifacts(
         model, loss="cross_entropy", optimizer="sgd", directory=tmp_path / "made"
@@ -52,6 +53,7 @@ def test_training_begins_with_the_modules_weights(
     assert run.history["loss"].iloc[0] == pytest.approx(expected.item(), rel=1e-5)
 
 
+@pytest.mark.sweep
 @pytest.mark.fault
 def test_a_failed_process_is_an_error(module: nn.Module, tmp_path: Path) -> None:
     x = np.zeros((2, FEATURES), np.float32)

@@ -139,7 +139,10 @@ def assert_alike(one: Forward, other: Forward) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "modes"),
-    [(Layers, [TRAINING]), (Averaged, [TRAINING, INFERENCE])],
+    [
+        pytest.param(Layers, [TRAINING], marks=pytest.mark.sweep),
+        (Averaged, [TRAINING, INFERENCE]),
+    ],
 )
 def test_shared_graphs_are_those_of_an_own_export(
     kind: Callable[[], nn.Module], modes: list[str], exporting: Exporting
@@ -165,7 +168,13 @@ NOT_SHARED: dict[str, Callable[[], wb.Model]] = {
 }
 
 
-@pytest.mark.parametrize("name", NOT_SHARED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hooks around the module",
+        *(pytest.param(name, marks=pytest.mark.sweep) for name in list(NOT_SHARED)[1:]),
+    ],
+)
 def test_what_ortmodule_would_export_otherwise_is_exported_for_artifacts_alone(
     name: str, exporting: Exporting
 ) -> None:

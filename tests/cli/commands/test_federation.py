@@ -10,6 +10,7 @@ import workbench as wb
 from tests.cli.command import Invoke
 
 
+@pytest.mark.sweep  # notebooks/04_federated
 def test_a_federated_run_by_command(workbench: Invoke) -> None:
     outcome = workbench(
         *("federate", "digits-mlp", "--clients=3", "--rounds=1", "--local-steps=2", "--json"),

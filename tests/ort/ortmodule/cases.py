@@ -166,6 +166,4 @@ CASES: dict[str, Case] = {
     "tied": Case(Tied, lambda batch: Call((torch.randint(0, 11, (batch, 5)),))),
     "buffers": of_floats(Buffered, 4),
 }
-USUAL = representative(
-    CASES, every=6, always=("text-gpt", "dict", "nested", "buffers", "three-results")
-)
+USUAL = representative(CASES, every=6, always=("dict", "nested", "buffers", "three-results"))

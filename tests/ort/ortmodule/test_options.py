@@ -17,9 +17,18 @@ Answer = dict[str, Any]
 MEGABYTE = 1_000_000
 
 
+PROBE = "tests.ort.ortmodule.options_probe"
+SWEPT = ("labels_summed", "padding_encoder", "padding_zeros")
+
+
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    return probed("tests.ort.ortmodule.options_probe", tmp_path_factory.mktemp("options"))
+    return probed(PROBE, tmp_path_factory.mktemp("options"))
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    return probed(PROBE, tmp_path_factory.mktemp("options"), *SWEPT)
 
 
 def nodes(answer: Answer) -> int:
@@ -125,9 +134,16 @@ def test_the_compute_optimizer_takes_a_part_before_it_is_computed(answers: Answe
     assert nothing["report"]["compute_optimizer"][1] == ("the graph has nothing that it could move")
 
 
-@pytest.mark.parametrize("name", ["labels", "labels_summed"])
-def test_ignored_labels_are_left_out_before_the_last_layers(name: str, answers: Answers) -> None:
-    answer = answers[name]
+def test_ignored_labels_are_left_out_before_the_last_layers(answers: Answers) -> None:
+    check_labels(answers["labels"])
+
+
+@pytest.mark.sweep
+def test_ignored_labels_of_a_sum_are_left_out_too(swept: Answers) -> None:
+    check_labels(swept["labels_summed"])
+
+
+def check_labels(answer: Answer) -> None:
     assert answer["picked_first"]
     assert answer["loss"] <= 1e-6, f"losses differ by {answer['loss']}"
     assert answer["gradient"] <= 1e-6, f"gradients differ by {answer['gradient']}"
@@ -150,9 +166,17 @@ def test_embedding_sparsity_without_padding_changes_nothing(answers: Answers) ->
     assert answer["optimized"] == answers["default"]["optimized"]
 
 
-@pytest.mark.parametrize("name", ["padding", "padding_encoder", "padding_zeros"])
-def test_layers_by_token_compute_no_padding(name: str, answers: Answers) -> None:
-    answer = answers[name]
+def test_layers_by_token_compute_no_padding(answers: Answers) -> None:
+    check_padding(answers["padding"])
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", ["padding_encoder", "padding_zeros"])
+def test_layers_of_other_models_compute_none_either(name: str, swept: Answers) -> None:
+    check_padding(swept[name])
+
+
+def check_padding(answer: Answer) -> None:
     assert answer["loss"] <= 1e-6, f"losses differ by {answer['loss']}"
     assert answer["gradient"] <= 1e-6, f"gradients differ by {answer['gradient']}"
     state, reason = answer["report"]

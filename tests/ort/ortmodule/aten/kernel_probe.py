@@ -269,13 +269,16 @@ PARTS: dict[str, Callable[[], Answer]] = {
 }
 
 
+SWEPT = ("without products", "autocast")
+
+
 def main() -> None:
     note_sessions()
     warnings.filterwarnings("ignore", message="Using padding='same' with even kernel")
     groups = {group: [name for name in CASES if group_of(name) == group] for group in GROUPS}
     compared = {group: partial(compare, names) for group, names in groups.items()}
     compared["without products"] = partial(compare, WITHOUT_PRODUCTS, ("no_products", "families"))
-    write_answers({**compared, **PARTS})
+    write_answers({**compared, **PARTS}, SWEPT)
 
 
 if __name__ == "__main__":

@@ -19,14 +19,20 @@ from tests.ort.ortmodule.aten.dropped_attention import SWITCHES
 from tests.ort.ortmodule.aten.kernel_cases import CASES, GROUPS, WITHOUT_PRODUCTS, group_of
 from workbench.ort.ortmodule.aten.operators.choices import CHOICES
 
+PROBE = "tests.ort.ortmodule.aten.kernel_probe"
+SWEPT = ("without products", "autocast")
+
 
 @pytest.fixture(scope="module")
 def answers(extension_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    return probed(
-        "tests.ort.ortmodule.aten.kernel_probe",
-        tmp_path_factory.mktemp("kernels"),
-        XDG_CACHE_HOME=str(extension_cache),
-    )
+    folder = tmp_path_factory.mktemp("kernels")
+    return probed(PROBE, folder, XDG_CACHE_HOME=str(extension_cache))
+
+
+@pytest.fixture(scope="module")
+def swept(extension_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    folder = tmp_path_factory.mktemp("kernels")
+    return probed(PROBE, folder, *SWEPT, XDG_CACHE_HOME=str(extension_cache))
 
 
 @pytest.mark.parametrize("switch", ["all", "off"])
@@ -59,8 +65,9 @@ def test_each_operator_has_the_kernel_that_it_should(group: str, answers: Answer
     assert answer["all"]["reason"] == f"they run {replaced.total()} nodes"
 
 
-def test_products_can_be_left_to_onnx_runtime(answers: Answers) -> None:
-    answer = answers["without products"]
+@pytest.mark.sweep
+def test_products_can_be_left_to_onnx_runtime(swept: Answers) -> None:
+    answer = swept["without products"]
     differences = answer["differences"]["no_products"]
     assert list(differences) == WITHOUT_PRODUCTS
     assert max(differences.values()) <= 1e-5, differences
@@ -74,9 +81,10 @@ def test_products_can_be_left_to_onnx_runtime(answers: Answers) -> None:
     assert answer["no_products"]["reason"].endswith("and no product")
 
 
-def test_a_family_can_be_left_to_another_library(answers: Answers) -> None:
+@pytest.mark.sweep
+def test_a_family_can_be_left_to_another_library(swept: Answers) -> None:
     """Over `pytorch_kernels`, in both directions."""
-    answer = answers["without products"]
+    answer = swept["without products"]
     differences = answer["differences"]["families"]
     assert max(differences.values()) <= 1e-5, differences
     before, chosen = (
@@ -128,8 +136,9 @@ def test_a_layer_trains_by_our_own_kernels(answers: Answers) -> None:
     assert "SoftmaxGrad_13" not in answer["chosen"]
 
 
-def test_under_autocast_our_own_kernels_compute_in_float32(answers: Answers) -> None:
-    answer = answers["autocast"]
+@pytest.mark.sweep
+def test_under_autocast_our_own_kernels_compute_in_float32(swept: Answers) -> None:
+    answer = swept["autocast"]
     assert max(answer["differences"]) <= 1e-2 * max(1, answer["largest"]), answer
 
 

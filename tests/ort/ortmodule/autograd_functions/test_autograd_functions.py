@@ -6,19 +6,19 @@ All of it runs once in a process of its own (autograd_function_probe.py).
 from __future__ import annotations
 
 from math import isfinite
+from pathlib import Path
 
 import pytest
 
 from tests.answers import Answers, probed
 from tests.ort.ortmodule.autograd_functions.autograd_function_cases import USUAL
 
+PROBE = "tests.ort.ortmodule.autograd_functions.autograd_function_probe"
+
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    return probed(
-        "tests.ort.ortmodule.autograd_functions.autograd_function_probe",
-        tmp_path_factory.mktemp("functions"),
-    )
+    return probed(PROBE, tmp_path_factory.mktemp("functions"))
 
 
 @pytest.mark.parametrize("name", list(USUAL))
@@ -99,20 +99,30 @@ def test_a_result_that_newly_requires_a_gradient_is_reported(answers: Answers) -
     assert message.startswith("EngineError: A custom autograd function returned a result with a")
 
 
-@pytest.mark.parametrize(
-    ("kind", "parts"),
-    [
-        ("values", ["Decides", "branch on values"]),
-        ("in place", ["InPlace", "in place (mark_dirty)", "return a new tensor"]),
-        ("closure", ["Applies", "holds a tensor", "argument of its own"]),
-        ("defined within", ["Within", "once, outside of the forward pass"]),
-        ("checkpoint", ["use_reentrant=False"]),
-    ],
-)
-def test_functions_that_cannot_be_traced_are_refused(
-    kind: str, parts: list[str], answers: Answers
-) -> None:
-    message = answers["refusals"][kind]
+REFUSED = {
+    "values": ["Decides", "branch on values"],
+    "in place": ["InPlace", "in place (mark_dirty)", "return a new tensor"],
+}
+MORE_REFUSED = {
+    "closure": ["Applies", "holds a tensor", "argument of its own"],
+    "defined within": ["Within", "once, outside of the forward pass"],
+    "checkpoint": ["use_reentrant=False"],
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_functions_that_cannot_be_traced_are_refused(kind: str, answers: Answers) -> None:
+    check_refusal(answers[f"refused: {kind}"], REFUSED[kind])
+
+
+@pytest.mark.sweep
+def test_more_functions_are_refused(tmp_path: Path) -> None:
+    found = probed(PROBE, tmp_path, *(f"refused: {kind}" for kind in MORE_REFUSED))
+    for kind, parts in MORE_REFUSED.items():
+        check_refusal(found[f"refused: {kind}"], parts)
+
+
+def check_refusal(message: str, parts: list[str]) -> None:
     assert message.startswith("UntrainableError: ")
     for part in parts:
         assert part in message
