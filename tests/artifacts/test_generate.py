@@ -16,6 +16,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 import workbench as wb
+from tests.answers import ROOT
 from workbench.artifacts import Artifacts
 from workbench.errors import ArtifactsError, ConfigError, UntrainableError
 from workbench.files.sha256 import sha256
@@ -108,6 +109,8 @@ def test_a_folder_without_artifacts_is_refused(cnn_artifacts: Artifacts, tmp_pat
 
 REPLACE = """
 import sys, workbench as wb
+from tests.fork_server import fork_children
+fork_children()
 made = wb.generate_artifacts(wb.load_model("digits-mlp"), directory=sys.argv[1], optimizer="sgd")
 assert made.manifest["optimizer"] == {"name": "sgd", "weight_decay": 0.0, "max_grad_norm": None}
 assert not {"torch", "onnxruntime", "onnx"} & set(sys.modules), "native packages in the kernel"
@@ -121,6 +124,7 @@ def test_artifacts_are_replaced_whole_and_in_silence(
     (directory / "stray").write_text("left from before")
     done = subprocess.run(
         [sys.executable, "-c", REPLACE, str(directory)],
+        cwd=ROOT,
         env=dict(os.environ),
         capture_output=True,
         text=True,

@@ -251,7 +251,8 @@ def source_of(language: str) -> str:
 
 
 @pytest.mark.parametrize("language", checked_languages())
-@pytest.mark.parametrize("bundle", [pytest.param("classifier", marks=pytest.mark.sweep), "odd"])
+@pytest.mark.sweep
+@pytest.mark.parametrize("bundle", ["classifier", "odd"])
 def test_a_program_passes_its_check(
     bundle: str, language: str, unzip: Unzip, tmp_path: Path
 ) -> None:

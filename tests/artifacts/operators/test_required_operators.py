@@ -55,7 +55,8 @@ def test_the_operators_are_those_of_the_graphs(cnn_artifacts: Artifacts) -> None
     assert len(lines) == len(sets)
 
 
-@pytest.mark.parametrize("max_grad_norm", [0.01, pytest.param(None, marks=pytest.mark.sweep)])
+@pytest.mark.sweep
+@pytest.mark.parametrize("max_grad_norm", [0.01, None])
 def test_models_in_ort_format_train_as_the_onnx_files_do(
     cnn_artifacts: Artifacts, tmp_path: Path, max_grad_norm: float | None
 ) -> None:
