@@ -17,15 +17,10 @@ ROOT = Path(__file__).parents[1]
 ALWAYS = {
     "DistributedDataParallel": {
         "test_ranks_train_as_with_the_plain_module[ddp]",
-        "test_ranks_train_as_with_the_plain_module[ddp-accumulated]",
         "test_ranks_train_as_with_the_plain_module[ddp-join]",
-        "test_ranks_train_as_with_the_plain_module[ddp-compressed-gradients]",
         "test_ranks_train_as_with_the_plain_module[ddp-pieces-tied]",
     },
-    "fully_shard": {
-        "test_ranks_train_as_with_the_plain_module[fully-shard]",
-        "test_ranks_train_as_with_the_plain_module[fully-shard-reshard]",
-    },
+    "fully_shard": {"test_ranks_train_as_with_the_plain_module[fully-shard-reshard]"},
     "FullyShardedDataParallel": {"test_ranks_train_as_with_the_plain_module[fsdp-1]"},
     "Hugging Face": {
         "test_trains_as_the_plain_module[trainer]",
@@ -40,10 +35,7 @@ ALWAYS = {
         "test_deepspeed_continues_from_its_checkpoint",
         "test_modules_partitioned_by_zero_3_run_in_pytorch",
     },
-    "wb.train": {
-        "test_two_ranks_train_as_one_process[ortmodule]",
-        "test_a_rank_that_dies_ends_the_run_with_its_reason",
-    },
+    "wb.train": {"test_a_rank_that_dies_ends_the_run_with_its_reason"},
     "Flower": {"test_one_client_is_training"},
 }
 """By framework the tests of its line that are not left to the long runs."""
@@ -83,10 +75,12 @@ def named_tests(text: str) -> list[Named]:
     return named
 
 
-def cases(function: Any) -> Iterator[tuple[str, bool]]:
+def cases(module: Any, function: Any) -> Iterator[tuple[str, bool]]:
     """Each case that a test has now, and whether it is left to the long runs; "" for the test."""
     marks = getattr(function, "pytestmark", [])
-    long = any(mark.name == "sweep" for mark in marks)
+    of_file = getattr(module, "pytestmark", [])
+    of_file = of_file if isinstance(of_file, list) else [of_file]
+    long = any(mark.name == "sweep" for mark in (*marks, *of_file))
     every_long = [long]
     for mark in marks:
         if mark.name == "parametrize":
@@ -105,9 +99,10 @@ def test_the_framework_has_a_line_with_its_tests(framework: str) -> None:
     (text,) = (tests for name, tests in TABLE.items() if name.startswith(framework))
     usual = set()
     for named in named_tests(text):
-        function = getattr(import_module(named.module), named.function, None)
+        module = import_module(named.module)
+        function = getattr(module, named.function, None)
         assert function is not None, named
-        long = dict(cases(function))
+        long = dict(cases(module, function))
         # Of a table of cases, which the long runs have all of, the others have a part.
         if not long.get(named.case, True):
             usual.add(named.words)

@@ -26,7 +26,7 @@ from workbench.errors import EngineError, UntrainableError
 
 PIECES = {name: case for name, case in CASES.items() if name.startswith("ddp-pieces")}
 OTHERS = {name: case for name, case in CASES.items() if name not in PIECES}
-IN_CI = ("ddp", "ddp-join", "fully-shard-reshard")
+IN_CI = ("ddp", "ddp-join", "fully-shard-reshard", "fsdp-1")
 USUAL = [
     *representative(OTHERS, every=len(OTHERS), always=IN_CI),
     *representative(PIECES, every=len(PIECES), always=["ddp-pieces-tied"]),
