@@ -192,11 +192,13 @@ class FederatedTraining:
         options = self._options
         if options.privacy is None:
             return
-        if record.trained:
-            # By the server the noise hides whether a client takes part, by a client which of two
-            # updates it has: they may be twice the norm apart.
-            apart = 1 if options.privacy == "central" else 2
-            self._ledger.add(self._grid.selected, options.noise_multiplier / apart)
+        # By the server the noise hides whether an update counts or is zero, by a client which of
+        # two updates it has: they may be twice the norm apart.
+        if options.privacy == "local":
+            # The server has seen what clients sent, also where it could not use it.
+            self._ledger.add(self._grid.selected, options.noise_multiplier / 2)
+        elif record.trained:
+            self._ledger.add(self._grid.selected, options.noise_multiplier)
         record.privacy = {
             "epsilon": self._ledger.epsilon(options.delta),
             "clipping_norm": self._clipping_norm,
