@@ -96,3 +96,6 @@ def test_a_run_that_uses_no_update_has_failed(digits: Dataset) -> None:
         run.wait(WAIT_S)
     assert "2 of 2 clients were left out, client 0: its loss is" in run.error
     assert run.progress.done_steps == 2
+    resumed = wb.resume(run, rounds=3)
+    with pytest.raises(RunError, match="in none of 3 rounds was an update of a client used"):
+        resumed.wait(WAIT_S)

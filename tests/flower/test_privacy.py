@@ -13,7 +13,7 @@ pytest.importorskip("flwr", reason="flwr missing: pip install -e '.[federated]'"
 from flwr.app import ConfigRecord, Message, RecordDict
 
 import workbench as wb
-from workbench.errors import ConfigError
+from workbench.errors import ConfigError, RunError
 from workbench.flower.client.client_messages import ARRAYS, CONFIG, array_record, arrays_of
 from workbench.flower.client.simulated_app import STATE, packed
 from workbench.flower.grids.client_pool import ClientPool
@@ -241,14 +241,33 @@ def test_a_private_run_repeats() -> None:
         assert largest_difference(one, other) == 0, privacy
 
 
-@pytest.mark.sweep
-@pytest.mark.parametrize("secure", [False, True])
-def test_an_update_of_zero_is_left_out(secure: bool) -> None:
-    """Flower divides by its norm."""
-    run = federated(privacy="central", secure_aggregation=secure, learning_rate=1e-30)
+def test_local_privacy_is_spent_on_updates_that_are_sent_but_not_used() -> None:
+    """Krum needs five clients, and one is unreachable."""
+    krum = {"strategy": "krum", "strategy_options": {"num_malicious_nodes": 1}, "clients": 5}
+    run = wb.federate("digits-mlp", **{**COMMON, **krum}, privacy="local", unavailable=0.3, seed=1)
+    with pytest.raises(RunError, match="needs 5 clients in a round, and 4 answered"):
+        run.wait(WAIT_S)
     assert run.federation is not None
     assert run.federation.rounds["clients"].tolist() == [0]
-    assert run.federation.rounds["epsilon"].tolist() == [0.0]
+    np.testing.assert_allclose(run.federation.rounds["epsilon"], 9.997, atol=1e-3)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    ("privacy", "secure"), [("central", False), ("central", True), ("local", False)]
+)
+def test_an_update_of_zero_is_left_out(privacy: str, secure: bool) -> None:
+    """Flower divides by its norm."""
+    options = {"privacy": privacy, "secure_aggregation": secure, "learning_rate": 1e-30}
+    run = wb.federate("digits-mlp", **{**COMMON, **options})
+    with pytest.raises(
+        RunError, match="4 of 4 clients were left out, client 0: its update is zero"
+    ):
+        run.wait(WAIT_S)
+    assert run.federation is not None
+    assert run.federation.rounds["clients"].tolist() == [0]
+    if privacy == "central":
+        assert run.federation.rounds["epsilon"].tolist() == [0.0]
     start = wb.load_model("digits-mlp").weights()
     assert largest_difference(run.weights(), start) == 0
 

@@ -42,7 +42,7 @@ def reply(message: Message, update: float) -> Message:
     """Weights that differ from the first by `update` in each of 7 values."""
     message.metadata.__dict__["_message_id"] = "1"
     arrays = array_record({name: value + np.float32(update) for name, value in START.items()})
-    metrics = MetricRecord({"num-examples": 1, "loss": 1.0})
+    metrics = MetricRecord({"num-examples": 1, "loss": 1.0, "norm_bit": 0})
     return Message(RecordDict({ARRAYS: arrays, METRICS: metrics}), reply_to=message)
 
 
@@ -73,6 +73,22 @@ def test_noise_is_that_of_the_clients_that_answered() -> None:
         arrays, _ = strategy.aggregate_train(1, [reply(each, 0.0001) for each in messages[:2]])
         drawn.append(updates(arrays))
     assert np.std(drawn) == pytest.approx(3.0 * 2.0 / 2, rel=0.1)
+
+
+@pytest.mark.parametrize("by_client", [False, True])
+def test_noise_is_that_of_the_norm_to_which_updates_were_clipped(by_client: bool) -> None:
+    """So it does not depend on which share is to be clipped, by which the next norm is chosen."""
+    given = {"clipping": "adaptive", "clipping_norm": 2.0, "noise_multiplier": 1.0}
+    noise, norms = [], []
+    for quantile in (0.1, 0.9):
+        strategy, messages = configured(3, **given, secure_aggregation=by_client)
+        strategy.target_clipped_quantile = quantile
+        np.random.seed(0)
+        arrays, _ = strategy.aggregate_train(1, [reply(each, 0.0001) for each in messages])
+        noise.append(updates(arrays))
+        norms.append(strategy.clipping_norm)
+    assert np.array_equal(*noise)
+    assert norms[0] / norms[1] == pytest.approx(np.exp(0.2 * 0.8))
 
 
 @pytest.mark.parametrize("first", [0.01, pytest.param(100.0, marks=pytest.mark.sweep)])

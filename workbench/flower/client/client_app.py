@@ -62,6 +62,9 @@ def make_client_app(
             proximal_mu=float(config.get("proximal-mu", 0.0)),
         )
         weights = {name: found.arrays[name] for name in content.array_records[ARRAYS]}
+        before = arrays_of(content, ARRAYS)
+        if options.privacy and all(np.array_equal(weights[name], before[name]) for name in before):
+            raise EngineError("its update is zero, which has no norm to clip.")
         others = {n: value for n, value in found.arrays.items() if n not in weights}
         for name, value in weights.items():
             # With secure aggregation the server could not find out.

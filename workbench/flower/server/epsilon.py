@@ -15,7 +15,8 @@ class PrivacyLedger:
 
     A release with noise of `noise_multiplier` times its sensitivity is a Gaussian mechanism, and
     several of them together are exactly one whose inverse squared multiplier is the sum of theirs.
-    Which clients a round selects is assumed to be known: sampling does not amplify the privacy.
+    Which clients a round selects is assumed to be known: sampling does not amplify the privacy, so
+    that this holds however clients are drawn.
     Source: Dong, Roth and Su, Gaussian Differential Privacy, arXiv:1905.02383, corollary 3.3.
     """
 

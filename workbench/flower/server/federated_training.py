@@ -64,7 +64,7 @@ class FederatedTraining:
         self._clipping_norm = options.clipping_norm
         self._round_started_ns = 0
         self._trained = False
-        """Whether an update of a client was used."""
+        """Whether an update of a client was used, before a resumption too."""
         weights = engine.weights()
         self._global = {name: weights[name] for name in engine.trainable}
 
@@ -74,7 +74,7 @@ class FederatedTraining:
         Raises:
             RunFolderError: the state of the server is missing or corrupt.
         """
-        found = restore_server_state(checkpoint, self._strategy, self._ledger)
+        found, self._trained = restore_server_state(checkpoint, self._strategy, self._ledger)
         # Flower goes by position.
         self._global = {name: found[name] for name in self._global}
         self._clipping_norm = self._norm()
@@ -86,14 +86,14 @@ class FederatedTraining:
 
     def save_state(self, folder: Path) -> None:
         """For a checkpoint: what else the next round depends on."""
-        save_server_state(folder, self._global, self._strategy, self._ledger)
+        save_server_state(folder, self._global, self._strategy, self._ledger, self._trained)
 
     def run(self) -> LoopResult:
         """Run the rounds that are left, unless a stop is requested.
 
         Raises:
             NonFiniteLossError: the strategy made weights that are not finite.
-            EngineError: all rounds were run here, and none used an update of a client.
+            EngineError: all rounds are done, and none used an update of a client.
             OSError: the run folder cannot be written.
         """
         self._checkpointer.save(self._progress)
@@ -109,7 +109,7 @@ class FederatedTraining:
                 status = self._control.end_status
                 break
         self._checkpointer.save(self._progress)
-        if status == "completed" and first == 1 and not self._trained:
+        if status == "completed" and not self._trained:
             self._refuse_untrained()
         return LoopResult(status, self._progress.step, self._evaluation)
 
@@ -192,11 +192,13 @@ class FederatedTraining:
         options = self._options
         if options.privacy is None:
             return
-        if record.trained:
-            # By the server the noise hides whether a client takes part, by a client which of two
-            # updates it has: they may be twice the norm apart.
-            apart = 1 if options.privacy == "central" else 2
-            self._ledger.add(self._grid.selected, options.noise_multiplier / apart)
+        # By the server the noise hides whether an update counts or is zero, by a client which of
+        # two updates it has: they may be twice the norm apart.
+        if options.privacy == "local":
+            # The server has seen what clients sent, also where it could not use it.
+            self._ledger.add(self._grid.selected, options.noise_multiplier / 2)
+        elif record.trained:
+            self._ledger.add(self._grid.selected, options.noise_multiplier)
         record.privacy = {
             "epsilon": self._ledger.epsilon(options.delta),
             "clipping_norm": self._clipping_norm,

@@ -35,19 +35,31 @@ class _AnyReplies(Strategy):
 
 
 class _TowardsQuantile(Strategy):
-    """Moves the norm so that the chosen share of the updates is clipped.
+    """Moves the norm so that the chosen share of the updates is clipped, after the noise is added.
 
     Flower 1.41 counts the clipped updates but moves the norm as the source does by those that are
-    not clipped, which drives it away. Source: Andrew et al., arXiv:1905.03871, section 2.
+    not clipped, which drives it away. And it moves it before the noise is drawn, which is then too
+    little where the norm falls. Source: Andrew et al., arXiv:1905.03871, section 2.
     """
 
     clipping_norm: float
     clip_norm_lr: float
     target_clipped_quantile: float
+    _factor = 1.0
+    """By which the norm changes after the round."""
+
+    @override
+    def aggregate_train(
+        self, server_round: int, replies: Iterable[Message]
+    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
+        self._factor = 1.0
+        aggregated = super().aggregate_train(server_round, replies)  # type: ignore[safe-super]
+        self.clipping_norm *= self._factor
+        return aggregated
 
     def _geometric_update(self, clipped_fraction: float) -> None:
         excess = clipped_fraction - self.target_clipped_quantile
-        self.clipping_norm *= math.exp(self.clip_norm_lr * excess)
+        self._factor = math.exp(self.clip_norm_lr * excess)
 
 
 class _FixedByServer(_AnyReplies, flower.DifferentialPrivacyServerSideFixedClipping):

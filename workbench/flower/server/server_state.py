@@ -7,6 +7,7 @@ A file of a checkpoint, `server_state.safetensors`, of arrays by name:
     momentum_vector/  of FedAvgM, by position
     clipping_norm     of adaptive clipping
     spent             how much of each client's privacy is spent; see `PrivacyLedger`
+    trained           whether an update of a client was used
 
 Nothing random is kept: what a round draws is seeded by its number.
 """
@@ -32,7 +33,11 @@ _NORM = "clipping_norm"
 
 
 def save_server_state(
-    folder: Path, weights: dict[str, np.ndarray], strategy: Strategy, ledger: PrivacyLedger
+    folder: Path,
+    weights: dict[str, np.ndarray],
+    strategy: Strategy,
+    ledger: PrivacyLedger,
+    trained: bool,
 ) -> None:
     """Write the state into the folder of a checkpoint."""
     arrays = {f"weights/{name}": value for name, value in weights.items()}
@@ -45,6 +50,7 @@ def save_server_state(
     if norm is not None:
         arrays[_NORM] = np.array([norm])
     arrays["spent"] = ledger.spent
+    arrays["trained"] = np.array([trained])
     # safetensors writes the raw buffer, so a transposed view must be copied first.
     save_file(
         {name: np.array(value, order="C", copy=True) for name, value in arrays.items()},
@@ -54,11 +60,11 @@ def save_server_state(
 
 def restore_server_state(
     folder: Path, strategy: Strategy, ledger: PrivacyLedger
-) -> dict[str, np.ndarray]:
+) -> tuple[dict[str, np.ndarray], bool]:
     """Give a new strategy and ledger the state in the folder of a checkpoint.
 
     Returns:
-        The global weights.
+        The global weights, and whether an update of a client was used.
 
     Raises:
         RunFolderError: the file is missing or corrupt.
@@ -81,7 +87,9 @@ def restore_server_state(
         held.momentum_vector = [momentum[str(index)] for index in range(len(momentum))]
     if _NORM in arrays:
         held.clipping_norm = float(arrays[_NORM][0])
-    return _below(arrays, "weights")
+    # An older version did not write it.
+    trained = bool(arrays["trained"][0]) if "trained" in arrays else True
+    return _below(arrays, "weights"), trained
 
 
 def _below(arrays: dict[str, np.ndarray], group: str) -> dict[str, np.ndarray]:
