@@ -145,5 +145,5 @@ def test_a_read_only_file_system_is_named_as_the_reason(
     flags = (*real[:8], real.f_flag | os.ST_RDONLY, real.f_namemax)
     monkeypatch.setattr(os, "access", lambda *_: False)
     monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result(flags))
-    with pytest.raises(ModelError, match="read-only: choose another folder"):
+    with pytest.raises(ModelError, match="read-only: make it writable, or choose another folder"):
         check_place(tmp_path / "model.onnx", ModelError)

@@ -62,7 +62,8 @@ def test_a_run_without_lora_is_exported_plain_or_not_at_all(
     run = load_run(recorded(digits).id)
     for path, merge in (("a.onnx_adapter", True), ("a.onnx_adapter", False), ("a.onnx", False)):
         with pytest.raises(
-            ModelError, match=f"^Run {run.id} was trained without LoRA, so it has no"
+            ModelError,
+            match=f"^Run {run.id} was trained without LoRA, so it has no adapters. Export it ",
         ):
             run.export(tmp_path / path, merge_lora=merge)
     assert run.export(tmp_path / "a.onnx") == tmp_path / "a.onnx"

@@ -45,7 +45,7 @@ def describe_exit(
         }.get(kind, "")
         message = f"{who} was killed by {kind}.{hint}"
     elif exit_status == EXIT_UNWRITABLE:
-        message = f"{who} could not write to its run folder: is the disk full?"
+        message = f"{who} could not write to its run folder: is the disk full, or read-only?"
     elif exit_status == EXIT_NOT_STARTED:
         message = "The worker process could not be started."
     lines: list[str] = []

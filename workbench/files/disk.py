@@ -16,7 +16,7 @@ _SENTENCES = {
     errno.ENOSPC: FULL,
     errno.EDQUOT: "The quota of this user on the disk is used up: free some space.",
     errno.EFBIG: "The file is larger than this process may write; see `ulimit -f`.",
-    errno.EROFS: "The file system is read-only: choose another folder.",
+    errno.EROFS: "The file system is read-only: make it writable, or choose another folder.",
     errno.EACCES: "This user may not write there: choose another folder, or allow it with chmod.",
     errno.EPERM: "This user may not write there: choose another folder, or allow it with chmod.",
     errno.EIO: "The disk reports an error.",

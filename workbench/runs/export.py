@@ -41,12 +41,10 @@ def export_weights(
     is_adapter_file = path.suffix == SUFFIX
     if lora is None:
         if is_adapter_file or not merge_lora:
-            remedy = (
-                "Export it to an .onnx file" if is_adapter_file else "Leave out merge_lora=False"
-            )
+            way = "to an .onnx file" if is_adapter_file else "as trained (merge_lora=True)"
             raise ModelError(
-                f"Run {folder.id} was trained without LoRA, so it has no adapters. {remedy}, or "
-                "train with lora=."
+                f"Run {folder.id} was trained without LoRA, so it has no adapters. "
+                f"Export it {way}, or train with LoRA (the setting lora)."
             )
         return _export_plain(folder, model, path, weights)
     adapted = AdaptedWeights.of(folder.read_spec(), lora, weights)

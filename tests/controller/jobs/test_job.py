@@ -156,3 +156,8 @@ def test_a_comparison_stopped_at_once_did_not_fail(digits: Dataset) -> None:
         time.sleep(0.02)
     assert job.status == "stopped"
     assert job.outcome.startswith("Stopped ")
+
+
+def test_of_a_run_stopped_before_its_first_step_no_checkpoint_is_promised() -> None:
+    run = write_run("a", [], {"status": "stopped", "ended": 1005.0}, epochs=2)
+    assert outcome_of(run) == "Stopped model-a on fake at step 0 of 6. Nothing was trained."

@@ -143,6 +143,7 @@ def test_the_code_makes_the_same_pad(
     choose(part, model)
     part.section.opened = True
     part.controller.tasks.type("own_examples", "steps", "30")
+    part.controller.tasks.type("own_examples", "seed", "7")
     shown = part.pads[model]
     code = code_for(part.controller.setup, "train", {})
     lines = code[code.index("pad = ") :]
@@ -152,12 +153,13 @@ def test_the_code_makes_the_same_pad(
     try:
         assert isinstance(pad, PADS[shown.kind])
         assert isinstance(shown, PADS[shown.kind])
-        assert pad.settings() == shown.settings() == {"model": model, "steps": 30}
+        assert pad.settings() == shown.settings() == {"model": model, "steps": 30, "seed": 7}
     finally:
         pad.close()
     loaded: list[Any] = []
     monkeypatch.setattr(wb.Examples, "load", loaded.append)
     without_pad = lines[lines.index("\n# wb.") :].replace("\n# ", "\n")
+    assert "\n      " not in without_pad, "indented as code that is no comment"
     with pytest.raises(DataError, match="examples=None: give an Examples"):
         exec(without_pad, {"wb": wb})
     assert loaded == [f"{shown.kind}-examples.npz"], "as the pad names its file"

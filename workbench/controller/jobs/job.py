@@ -286,7 +286,7 @@ def _outcome_sentence(run: Run) -> str:
     if run.status == "failed":
         return f"{name} failed after {step} {done:,}: {run.error}{log_line(run.folder)}"
     if run.status == "stopped":
-        kept = run.reason or "Its checkpoint is kept."
+        kept = run.reason or ("Its checkpoint is kept." if done else "Nothing was trained.")
         return f"Stopped {name} at {step} {done:,} of {total:,}. {kept}"
     if run.status == "interrupted":
         return f"Interrupted {name} at {step} {done:,} of {total:,}. {run.reason}".rstrip()

@@ -103,7 +103,7 @@ class OwnExamplesTask(Task):
             return []
         settings = {"model": base.name, **values}
         saved = f"wb.Examples.load('{base.kind}-examples.npz')"
-        call = call_text("wb.personalise", [saved], settings, indent=2).replace("\n", "\n# ")
+        call = call_text("wb.personalise", [saved], settings).replace("\n", "\n# ")
         return [
             "",
             f"pad = {call_text(f'wb.{PADS[base.kind]}', [], settings)}",

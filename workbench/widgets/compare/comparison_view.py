@@ -16,7 +16,7 @@ from workbench.runs.record.reader import RunReader
 from workbench.widgets.charts import Charts
 from workbench.widgets.compare.comparison_table import ComparisonTable
 from workbench.widgets.compare.differences_table import DifferencesTable
-from workbench.widgets.compare.ratio_bars import NOTHING_YET, RatioBars
+from workbench.widgets.compare.ratio_bars import NOTHING_YET, STARTING, RatioBars
 from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.subshell import answer_while_busy
 
@@ -26,6 +26,7 @@ RATIO_PERIODS = 10
 SHOWN = "wb-shown"
 """The class of a view with content: in a narrow page it is placed before the form. Without it the
 charts are not shown."""
+READING = "Reading the recorded runs …"
 RUNNING_HINT = "The table appears when every run has ended."
 FAILED_HINT = "The comparison cannot be shown: "
 
@@ -113,11 +114,12 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
             return  # another was requested meanwhile
         self._readers, self._polls = {}, 0
         self.charts.reset(names_of(comparison), engines=_engines(comparison))
-        self.ratios.clear()
+        starting = isinstance(comparison, Comparison) and not comparison.ended
+        self.ratios.clear(STARTING if starting else READING)
         self.table.clear(RUNNING_HINT)
         self.statistics.clear()
         self.differences.show(comparison)
-        self._tick()
+        # The tick that follows reads the runs: one here would read those that have ended twice.
 
     def _tick(self) -> bool:
         comparison = self.comparison

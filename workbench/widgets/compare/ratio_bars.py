@@ -48,7 +48,7 @@ class RatioBars(anywidget.AnyWidget):
     ).tag(sync=True)
     """One for each run that has a ratio; `interval` is empty, or its two limits."""
 
-    def clear(self, hint: str = STARTING) -> None:
+    def clear(self, hint: str) -> None:
         """Remove the ratios and show why there are none."""
         self.verdict, self.badge, self.level, self.bars = hint, "", "none", []
 
@@ -63,7 +63,7 @@ class RatioBars(anywidget.AnyWidget):
         """
         frame = comparison.table()
         if not comparison.ended and frame["ratio"].notna().sum() < 2:
-            self.clear()
+            self.clear(STARTING)
             return
         self.verdict, self.badge, self.level = comparison.verdict()
         self.reference = comparison.reference

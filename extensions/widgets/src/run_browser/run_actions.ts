@@ -239,5 +239,5 @@ function sharedTags(rows: RunRow[]): string[] {
 
 function cutName(row: RunRow): string {
   const name = displayName(row);
-  return name.length > 40 ? `${name.slice(0, 40)}…` : name;
+  return name.length > 60 ? `${name.slice(0, 60)}…` : name;
 }

@@ -29,7 +29,7 @@ describe("strokes", () => {
 
 describe("numbers", () => {
   it("never round what is neither to none or all", () => {
-    expect([0, 0.0004, 0.034, 0.5, 0.9995, 1].map(percent)).toEqual(["0\u00a0%", "< 0.1\u00a0%", "3.4\u00a0%", "50\u00a0%", "> 99.9\u00a0%", "100\u00a0%"]);
+    expect([0, 0.0004, 0.034, 0.5, 0.996, 0.9995, 1].map(percent)).toEqual(["0\u00a0%", "< 0.1\u00a0%", "3.4\u00a0%", "50\u00a0%", "99.6\u00a0%", "> 99.9\u00a0%", "100\u00a0%"]);
   });
 
   it("say how loud a sound is", () => {

@@ -31,10 +31,11 @@ export function bars(recognised: Recognised[]): HTMLElement {
   return element("ul", { class: "wb-bars" }, ...rows);
 }
 
-/** 97 % · 0.4 %; never a rounded 0 % or 100 % for what is neither. */
+/** 97 % · 0.4 % · 99.6 %; never a rounded 0 % or 100 % for what is neither. */
 export function percent(share: number): string {
   const value = 100 * share;
   if (value > 0 && value < 0.1) return "< 0.1\u00a0%";
   if (value < 100 && value > 99.9) return "> 99.9\u00a0%";
-  return `${value < 10 && value > 0 ? value.toFixed(1) : value.toFixed(0)}\u00a0%`;
+  const nearEnd = (value > 0 && value < 10) || (value > 99 && value < 100);
+  return `${value.toFixed(nearEnd ? 1 : 0)}\u00a0%`;
 }

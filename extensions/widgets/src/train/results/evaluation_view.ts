@@ -113,15 +113,28 @@ function byClass({ engine, confusion }: Evaluation, name: Name): HTMLElement {
 
 function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-evaluation-view");
+  const heading = element("h2", {}, "Test split");
+  const body = element("div", { class: "wb-evaluations" });
+  const summary = element("summary", {}, "Confusion matrix and accuracy by class");
+  // Kept while it is open: a reader who scrolls in it is not thrown out by the next evaluation.
+  const details = element("details", {}, summary);
+  el.append(heading, body, details);
+  const ofClasses = () => model.get("evaluations").filter(({ confusion }) => confusion.length > 1);
+  /** Only while it is open: evaluations follow each other many times a second. */
+  const updateClasses = () => {
+    if (!details.open) return;
+    const classes = model.get("classes");
+    const name: Name = (index) => classes[index] ?? String(index);
+    const scrolled = [...details.querySelectorAll(".wb-scroll")].map(({ scrollLeft }) => scrollLeft);
+    details.replaceChildren(summary, ...ofClasses().map((one) => byClass(one, name)));
+    details.querySelectorAll(".wb-scroll").forEach((one, at) => {
+      const left = scrolled[at];
+      if (left) one.scrollLeft = left;
+    });
+  };
   const update = () => {
     const evaluations = model.get("evaluations");
     el.hidden = evaluations.length === 0;
-    if (el.hidden) {
-      el.replaceChildren();
-      return;
-    }
-    const classes = model.get("classes");
-    const name: Name = (index) => classes[index] ?? String(index);
     const lists = evaluations.map(({ engine, when, metrics }) => {
       const list = element("dl", { "aria-label": `Test split, ${engine}` });
       for (const [title, value] of metrics) {
@@ -130,24 +143,13 @@ function render({ model, el }: RenderProps<Traits>): void {
       const title = element("h3", {}, engine, " ", element("small", {}, when));
       return element("div", { class: "wb-evaluation" }, title, list);
     });
-    const ofClasses = evaluations.filter(({ confusion }) => confusion.length > 1);
-    const body = element("div", { class: "wb-evaluations" }, ...lists);
-    // Kept while it is open: a reader who scrolls in it is not thrown out by the next evaluation.
-    const details = el.querySelector("details") ?? folded();
-    el.replaceChildren(element("h2", {}, "Test split"), body, ...(ofClasses.length ? [details] : []));
-    const scrolled = [...details.querySelectorAll(".wb-scroll")].map(({ scrollLeft }) => scrollLeft);
-    details.replaceChildren(
-      details.firstElementChild as HTMLElement,
-      ...ofClasses.map((one) => byClass(one, name)),
-    );
-    details.querySelectorAll(".wb-scroll").forEach((one, at) => (one.scrollLeft = scrolled[at] ?? 0));
+    body.replaceChildren(...lists);
+    details.hidden = ofClasses().length === 0;
+    updateClasses();
   };
+  details.addEventListener("toggle", updateClasses);
   model.on("change", () => keepFocus(el, update));
   update();
-}
-
-function folded(): HTMLDetailsElement {
-  return element("details", {}, element("summary", {}, "Confusion matrix and accuracy by class"));
 }
 
 export default { render };

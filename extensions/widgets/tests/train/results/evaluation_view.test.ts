@@ -10,7 +10,15 @@ const evaluation = (confusion: number[][]) => ({
 });
 
 function render(confusion: number[][], classes: string[]) {
-  return show(view, { evaluations: [evaluation(confusion)], classes });
+  const shown = show(view, { evaluations: [evaluation(confusion)], classes });
+  open(shown.el, true);
+  return shown;
+}
+
+function open(el: Element, opened: boolean) {
+  const details = el.querySelector("details") as HTMLDetailsElement;
+  details.open = opened;
+  details.dispatchEvent(new Event("toggle"));
 }
 
 const texts = (el: Element, selector: string) =>
@@ -46,7 +54,6 @@ describe("the evaluation", () => {
   it("stays unfolded when the next evaluation comes", () => {
     const { el, model } = render([[5, 1], [2, 6]], []);
     const details = el.querySelector("details") as HTMLDetailsElement;
-    details.open = true;
     details.querySelector("summary")?.focus();
     model.receive("evaluations", [evaluation([[6, 0], [1, 7]])]);
     expect(el.querySelector("details")?.open).toBe(true);
@@ -54,11 +61,22 @@ describe("the evaluation", () => {
     expect(texts(el, ".wb-class-scores small")).toEqual(["6 of 6", "7 of 8"]);
   });
 
+  it("makes nothing anew that is folded, until it is unfolded", () => {
+    const { el, model } = render([[5, 1], [2, 6]], []);
+    open(el, false);
+    const table = el.querySelector("table");
+    model.receive("evaluations", [evaluation([[6, 0], [1, 7]])]);
+    expect(el.querySelector("table")).toBe(table);
+    open(el, true);
+    expect(texts(el, ".wb-class-scores small")).toEqual(["6 of 6", "7 of 8"]);
+  });
+
   it("has no classes to show of a regression, and nothing before an evaluation", () => {
     const { el, model } = render([], []);
-    expect(el.querySelector("details")).toBeNull();
+    expect(el.querySelector("details")?.hidden).toBe(true);
     expect(texts(el, "dd")).toEqual(["91.2\u00a0%"]);
     model.receive("evaluations", []);
-    expect(el.childElementCount).toBe(0);
+    expect((el as HTMLElement).hidden).toBe(true);
+    expect(texts(el, "dd")).toEqual([]);
   });
 });

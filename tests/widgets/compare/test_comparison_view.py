@@ -1,0 +1,39 @@
+"""The view of a comparison, of recorded runs."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.controller.recording_view import until
+from tests.runs.written import DONE, steps, write_run
+from workbench.widgets.compare.comparison_view import PERIOD_S, READING
+
+
+def test_recorded_runs_are_read_once_and_nothing_is_said_to_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs = [write_run(label, [steps(1, [0.1] * 20)], DONE) for label in ("a", "b")]
+    view = wb.ComparisonView()
+    try:
+        said: list[str] = []
+        view.ratios.observe(lambda change: said.append(change.new), "verdict")
+        filled: list[Any] = []
+        fill = view.table.show
+
+        def show(comparison: Any, styles: Any) -> None:
+            filled.append(comparison)
+            fill(comparison, styles)
+
+        monkeypatch.setattr(view.table, "show", show)
+        view.show(*runs)
+        until(lambda: len(said) == 2)
+        time.sleep(3 * PERIOD_S)  # in which it would be read again
+        assert said[0] == READING
+        assert said[1].startswith("Samples per second")
+        assert filled == [view.comparison]
+    finally:
+        view.close()
