@@ -1,0 +1,16 @@
+"""The details of a recorded run."""
+
+from __future__ import annotations
+
+from tests.runs.written import DONE, steps, write_run
+from workbench.controller.recorded_runs.run_detail import describe_run
+
+
+def test_a_damaged_record_is_not_shown_as_a_whole_one() -> None:
+    run = write_run("a", [steps(1, [1.0, 1.0], [3.0, 2.0])], DONE)
+    assert describe_run(run).problem == ""
+    with run.folder.events_path.open("ab") as file:
+        file.write(b"\x00\x00\n{\n")
+    problem = describe_run(run).problem
+    assert problem.startswith("2 lines of ")
+    assert problem.endswith("events.jsonl cannot be read: what they recorded is missing.")
