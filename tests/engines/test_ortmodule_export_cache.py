@@ -67,6 +67,7 @@ def results(run: Run) -> tuple[list[float], dict[str, np.ndarray]]:
     return list(run.follow().poll().loss), read_weights(run.checkpoint)
 
 
+@pytest.mark.sweep  # tests/ort/ortmodule/capture/test_cached_exports.py
 def test_a_hit_trains_as_the_export_did(digits: Dataset) -> None:
     """Random numbers and running statistics included; also of a run that is resumed, and with
     another learning rate and batch size, on which no graph depends."""

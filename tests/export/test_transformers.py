@@ -53,10 +53,11 @@ CASES: dict[str, tuple[Any, dict[str, str]]] = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
-    # BERT is trained on both engines in whole_models.
+    # tests/integrations trains some of them in `make test`.
     "name",
-    ["gpt2", *(pytest.param(name, marks=pytest.mark.sweep) for name in ("bert", "t5"))],
+    ["gpt2", "bert", "t5"],
 )
 def test_a_model_of_transformers_loads_and_exports(name: str, tmp_path: Path) -> None:
     native()  # first, so that onnxruntime leaves its own front end and torch alone

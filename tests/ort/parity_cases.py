@@ -298,7 +298,7 @@ CASES = {
 
 CHOSEN = representative(
     CASES,
-    every=8,
+    every=16,
     always=(
         "several, one a function",
         "ignored places",

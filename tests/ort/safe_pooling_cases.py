@@ -24,10 +24,13 @@ SHAPE = (2, 3, 8, 8)
 DIVERGING = 1e30
 """A learning rate."""
 
-OPTIONS: dict[str, dict[str, Any]] = {
-    "ortmodule": {"pytorch_kernels": "off", "device_kernels": False},
-    "ortmodule, all kernels": {},
-}
+OPTIONS: dict[str, dict[str, Any]] = representative(
+    {
+        "ortmodule": {"pytorch_kernels": "off", "device_kernels": False},
+        "ortmodule, all kernels": {},
+    },
+    every=2,
+)
 
 POOLINGS: tuple[Callable[[], nn.Module], ...] = (
     lambda: nn.MaxPool2d(2),

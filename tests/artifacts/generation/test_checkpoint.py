@@ -40,6 +40,7 @@ def test_nothing_is_left_beside_the_artifacts(model: Model, tmp_path: Path) -> N
     assert made.checkpoint.stat().st_size > LARGE_BYTES
 
 
+@pytest.mark.sweep
 def test_training_begins_with_the_modules_weights(
     module: nn.Module, model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,12 +137,10 @@ def assert_alike(one: Forward, other: Forward) -> None:
         assert text(getattr(one, name)) == text(getattr(other, name)), name
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("kind", "modes"),
-    [
-        pytest.param(Layers, [TRAINING], marks=pytest.mark.sweep),
-        (Averaged, [TRAINING, INFERENCE]),
-    ],
+    [(Layers, [TRAINING]), (Averaged, [TRAINING, INFERENCE])],
 )
 def test_shared_graphs_are_those_of_an_own_export(
     kind: Callable[[], nn.Module], modes: list[str], exporting: Exporting

@@ -106,6 +106,7 @@ class GrowingGelu(nn.Module):
         return result
 
 
+@pytest.mark.sweep
 def test_no_rewrite_takes_a_buffer_for_a_constant() -> None:
     model = load_model(GrowingGelu(), example_inputs=np.zeros((2, 4), np.float32))
     made = trainable_graph(model, None, [].append)

@@ -47,6 +47,7 @@ def test_a_next_character_and_a_hidden_one_are_seen_in_the_target() -> None:
         assert shown != "▢" or target != "·", "what is hidden is to be filled in"
 
 
+@pytest.mark.sweep
 def test_text_with_a_class_has_its_name_and_counts() -> None:
     preview = data_preview(load_dataset("hf-classifier"))
     assert {each.label for each in preview.texts} <= {"code", "comment", "docstring"}

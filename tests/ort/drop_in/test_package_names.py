@@ -41,11 +41,7 @@ def run(code: str) -> str:
 
 
 @pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param("before", marks=pytest.mark.sweep),
-        "onnxruntime-first",
-    ],
+    scope="module", params=[pytest.param(name, marks=pytest.mark.sweep) for name in STARTS]
 )
 def answer(request: pytest.FixtureRequest) -> dict[str, Any]:
     code = f"{STARTS[request.param]}; import runpy; runpy.run_path({str(SCRIPT)!r})"

@@ -30,6 +30,7 @@ def phases(run: Run) -> list[str]:
     return [event["text"] for event in run.follow().poll().events if event["event"] == "phase"]
 
 
+@pytest.mark.sweep  # tests/artifacts/footprint
 @pytest.mark.fault
 def test_a_batch_that_does_not_fit_is_refused_and_the_one_it_names_fits(digits: Dataset) -> None:
     device = {"memory_bytes": MEMORY_BYTES}

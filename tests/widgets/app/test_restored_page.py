@@ -13,6 +13,7 @@ from workbench.controller.jobs.offered_runs import Offer
 from workbench.widgets import Workbench
 
 
+@pytest.mark.sweep
 def test_show_follows_a_run_started_elsewhere(make_page: MakePage) -> None:
     page = make_page(model=None)
     run = wb.train("digits-mlp", engine="fake", epochs=1).wait(PATIENCE_S)
