@@ -17,7 +17,7 @@ PACKAGE = ROOT / "workbench"
 class Row(NamedTuple):
     """Permitted imports of a subpackage besides the rows above it."""
 
-    native: bool = True
+    native: bool = False
     """torch and onnxruntime, inside functions."""
     loads_torch: tuple[str, ...] = ()
     """Which of its folders are only imported where torch is wanted, and load it with themselves;
@@ -43,47 +43,50 @@ class Row(NamedTuple):
 SAMPLES = "sample_models"
 
 LAYERS = {
-    "errors": Row(native=False),
-    "specs": Row(native=False),
-    "display": Row(native=False),
-    "files": Row(native=False),
-    "progress": Row(native=False, client=True, widgets=True),
-    "user_code": Row(imports_by_name=("",), pickles=True),
-    "losses": Row(),
-    "machine": Row(native=False),
-    "settings": Row(native=False, imports_by_name=("engines.py",), names=("engines",)),
-    "run_folder": Row(native=False),
-    "child_process": Row(native=False),
-    "extensions": Row(native=False),
-    "export_cache": Row(native=False, names=(SAMPLES,)),  # reads the code, for its digest
-    "modules": Row(pickles=True),
-    "onnx_io": Row(),
-    "lora": Row(),
-    "export": Row(loads_torch=("traced", "autograd", "effects")),
-    "models": Row(names=(SAMPLES,)),  # records name them, and `user_code` finds them
-    "data": Row(),
-    "load": Row(samples=True),
+    "errors": Row(),
+    "specs": Row(),
+    "display": Row(),
+    "files": Row(),
+    "progress": Row(client=True, widgets=True),
+    "user_code": Row(native=True, imports_by_name=("",), pickles=True),
+    "losses": Row(native=True),
+    "machine": Row(),
+    "settings": Row(imports_by_name=("engines.py",), names=("engines",)),
+    "run_folder": Row(),
+    "child_process": Row(),
+    "extensions": Row(),
+    "export_cache": Row(names=(SAMPLES,)),  # reads the code, for its digest
+    "modules": Row(native=True, pickles=True),
+    "onnx_io": Row(native=True),
+    "lora": Row(native=True),
+    "export": Row(native=True, loads_torch=("traced", "autograd", "effects")),
+    "models": Row(native=True, names=(SAMPLES,)),  # records name them, and `user_code` finds them
+    "data": Row(native=True),
+    "load": Row(native=True, samples=True),
     "tuning_results": Row(),
-    "trainable": Row(native=False),
+    "trainable": Row(),
     "ort": Row(
-        loads_torch=("ortmodule", "drop_in"), loads_onnxruntime=True, imports_by_name=("drop_in",)
+        native=True,
+        loads_torch=("ortmodule", "drop_in"),
+        loads_onnxruntime=True,
+        imports_by_name=("drop_in",),
     ),
-    "extension_build": Row(native=False),
-    "integrations": Row(loads_torch=("",)),
+    "extension_build": Row(),
+    "integrations": Row(native=True, loads_torch=("",)),
     "inference": Row(),
-    "artifacts": Row(),
+    "artifacts": Row(native=True),
     "check": Row(),
-    "engines": Row(imports_by_name=("__init__.py",)),
+    "engines": Row(native=True, imports_by_name=("__init__.py",)),
     "verification": Row(),
     "worker": Row(),
-    "ranks": Row(),
+    "ranks": Row(native=True),
     "flower": Row(),
-    "quantization": Row(),
-    "chart_series": Row(native=False, client=True),
+    "quantization": Row(native=True),
+    "chart_series": Row(client=True),
     "figures": Row(client=True),
     "runs": Row(client=True),
     "federated": Row(client=True),
-    "profiling": Row(),
+    "profiling": Row(native=True),
     "graph_view": Row(client=True),
     "compare": Row(client=True),
     "tune": Row(),

@@ -31,6 +31,7 @@ def test_no_row_allows_what_its_package_does_not_do() -> None:
         ("samples", {"sample_models"}),
         ("pickles", PICKLES),
         ("widgets", WIDGETS),
+        ("native", {"torch", "onnxruntime"}),
     ):
         using = {found.layer for found in imports() if any(map(found.is_of, packages))}
         assert using == {name for name, row in LAYERS.items() if getattr(row, allowed)}, allowed

@@ -187,7 +187,7 @@ def test_unsuitable_models_and_examples_are_refused(examples: Examples, tmp_path
     few = Examples("image")
     few.add([[(0, 0), (1, 1)]], "a")
     few.add([[(0, 0), (1, 1)]], "b")
-    with pytest.raises(DataError, match="Of 'a' there is one example"):
+    with pytest.raises(DataError, match="Label 'a' has one example"):
         personalise(few)
     many = Examples("image")
     for number in range(17):

@@ -1,4 +1,4 @@
 """Formatting of names and numbers for display.
 
-Text in, text out: it imports the standard library alone.
+Text in, text out: besides `errors` it imports the standard library alone.
 """

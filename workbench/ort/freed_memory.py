@@ -1,4 +1,4 @@
-"""Memory that preparing a training has freed, given back to the system before anything is run.
+"""Returns memory that was freed during preparation to the system, before anything is run.
 
 Exporting a module, differentiating its graph and checking kernels copy weights and values several
 times over and read source code. All of that is freed, but malloc keeps it, and what the passes take

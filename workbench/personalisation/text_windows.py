@@ -31,10 +31,10 @@ def split_text(texts: Sequence[str], held_out: float, context: int) -> tuple[str
     cuts = [round(len(text) * (1 - held_out)) for text in texts]
     train = "\n".join(text[:cut] for text, cut in zip(texts, cuts, strict=True))
     test = "\n".join(text[cut:] for text, cut in zip(texts, cuts, strict=True))
-    for part, what in ((train, "to train with"), (test, "held out")):
+    for part, what in ((train, "to train with"), (test, "to hold out")):
         if len(part) <= context:
             raise DataError(
-                f"Of the texts {len(part)} characters are {what}; more than {context} are needed. "
+                f"The texts have {len(part)} characters {what}; more than {context} are needed. "
                 f"Add text: about {round((context + 1) / min(held_out, 1 - held_out))} characters "
                 "or more in all."
             )

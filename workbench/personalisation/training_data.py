@@ -45,8 +45,8 @@ def split_examples(examples: Examples, held_out: float, seed: int) -> Parts:
     single = [label for label, count in counts.items() if count < 2]
     if single:
         raise DataError(
-            f"Of {value_text(single[0])} there is one example; each label needs two or more, one "
-            "to train with and one to hold out."
+            f"Label {value_text(single[0])} has one example; each label needs at least two: one to "
+            "train with and one to hold out."
         )
     random = np.random.default_rng(seed)
     chosen: set[int] = set()

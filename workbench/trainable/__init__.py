@@ -1,4 +1,4 @@
-"""Graph rewrites that make an ONNX model trainable with ONNX Runtime; onnx and onnx-ir only.
+"""Graph rewrites that make an ONNX model trainable with ONNX Runtime; no native code.
 
 `differentiable` and `obstacles` list what ONNX Runtime can differentiate, as data. For the rest
 there are `rewrites`, which replace a node by operators that it can, and `custom_gradients`, which

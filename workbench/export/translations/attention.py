@@ -11,7 +11,7 @@ import onnx_ir as ir
 from onnxscript import opset20
 
 op: Any = opset20
-"""Builder of nodes; its own types want tensors where it takes lists too."""
+"""Builder of nodes; its annotations require tensors; it accepts lists too."""
 
 Value = Any
 """A tensor as passed by torch's exporter; it has a shape and a dtype."""

@@ -17,7 +17,7 @@ from onnxscript import opset20
 from workbench.onnx_io.graph_metadata import DETACHED, OPEN_BOUNDS
 
 op: Any = opset20
-"""Builder of nodes; its own types want tensors where it takes lists too."""
+"""Builder of nodes; its annotations require tensors; it accepts lists too."""
 
 Value = Any
 """A tensor as passed by torch's exporter; it has a shape and a dtype."""

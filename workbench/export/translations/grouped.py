@@ -13,7 +13,7 @@ from workbench.errors import ModelError
 from workbench.onnx_io.graph_metadata import FOUND_ROWS
 
 op: Any = opset20
-"""Builder of nodes; its own types want tensors where it takes lists too."""
+"""Builder of nodes; its annotations require tensors; it accepts lists too."""
 
 Value = Any
 """A tensor as passed by torch's exporter; it has a shape and a dtype."""

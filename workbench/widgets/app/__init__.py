@@ -1,1 +1,1 @@
-"""The app: its steps behind a rail of tabs, its bar, status and buttons."""
+"""The app: its steps behind a tab bar, its app bar, status and buttons."""

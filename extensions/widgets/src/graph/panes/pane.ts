@@ -40,7 +40,7 @@ export class Pane {
   private painter: CanvasPainter | null = null;
   private making = new AbortController();
   private frame = 0;
-  /** Whether somebody has panned or zoomed: then the view is theirs. */
+  /** Whether the user has panned or zoomed, which fixes the view. */
   private moved = false;
   private seenWidth = 0;
 
@@ -241,7 +241,7 @@ export class Pane {
     };
   }
 
-  /** Keeps what is in the middle there; until somebody has moved, shows what is shown at first. */
+  /** Keeps what is in the middle there; until the user has moved, shows what is shown at first. */
   private resize(): void {
     const { size } = this;
     if (!size.width || !size.height) return;
