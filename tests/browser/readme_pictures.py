@@ -45,8 +45,11 @@ wb.SketchPad({list(SYMBOLS)})
 
 
 def wait_until_quiet(page: Page) -> None:
-    """Look at the badge now and then: looking all the time, as `expect` does, uses a fifth of a core,
-    and the blinking cursor of a cell uses some too."""
+    """Look at the badge now and then.
+
+    `expect` looks all the time, which uses a fifth of a core; the blinking cursor of a cell uses
+    some too.
+    """
     page.keyboard.press("Escape")
     deadline = time.monotonic() + IDLE_S
     while not page.get_by_text("machine quiet", exact=True).is_visible():
