@@ -87,9 +87,8 @@ def restore_server_state(
         held.momentum_vector = [momentum[str(index)] for index in range(len(momentum))]
     if _NORM in arrays:
         held.clipping_norm = float(arrays[_NORM][0])
-    # An older version did not write it.
-    trained = bool(arrays["trained"][0]) if "trained" in arrays else True
-    return _below(arrays, "weights"), trained
+    # An older version did not write whether an update was used.
+    return _below(arrays, "weights"), bool(np.all(arrays.get("trained", True)))
 
 
 def _below(arrays: dict[str, np.ndarray], group: str) -> dict[str, np.ndarray]:
