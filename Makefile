@@ -24,8 +24,7 @@ export PYTHONDONTWRITEBYTECODE :=
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-USUAL_EXTRAS := cpu,hf,lightning,deepspeed,federated,test
-EXTRAS ?= $(USUAL_EXTRAS)
+EXTRAS ?= cpu,hf,lightning,deepspeed,federated,test
 LAB_ARGS ?=
 PYTEST_ARGS ?=
 JOBS ?= 4
@@ -133,21 +132,9 @@ $(VENV)/pyvenv.cfg:
 	echo "== Making $(VENV) with $$($$python --version)"; \
 	$$python -m venv $(VENV)
 
-# Not compiled by pip: of all these packages a part is ever imported, and that is compiled when it is.
-PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile \
-  --constraint constraints.txt
-# pip unpacks one package after another: half of the pins beside the other half. They are those of
-# the usual extras. What cannot be installed in this way, or is another set, is left to the last line.
-HALF := $(PIP_INSTALL) --no-deps --requirement
 $(INSTALLED): $(VENV)/pyvenv.cfg pyproject.toml constraints.txt hatch_build.py
 	@echo "== Installing the workbench and what it needs (minutes the first time)"
-	@if [ "$(EXTRAS)" = "$(USUAL_EXTRAS)" ]; then \
-	  grep -v '^#' constraints.txt | sed -n 'p;n' >$(VENV)/odd.txt; \
-	  grep -v '^#' constraints.txt | sed -n 'n;p' >$(VENV)/even.txt; \
-	  $(HALF) $(VENV)/odd.txt 2>/dev/null & odd=$$!; \
-	  $(HALF) $(VENV)/even.txt 2>/dev/null || true; wait $$odd || true; \
-	fi
-	@$(PIP_INSTALL) --editable '.[$(EXTRAS)]'
+	@$(BIN)/python install.py $(BIN)/python constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@
 
 # Installing bundles the front end too; this does so again when only its sources have changed.
@@ -167,9 +154,8 @@ $(EXTENDED): $(INSTALLED) $(wildcard extensions/torch_interop/*.cpp extensions/d
 	@touch $@
 
 # Exported models are for the onnxruntime of today, which cannot be installed beside onnxruntime-training.
-$(INFERENCE): $(VENV)/pyvenv.cfg constraints-inference.txt
-	@echo "== Installing the onnxruntime of today in an environment of its own (half a minute the first time)"
+$(INFERENCE): $(INSTALLED) constraints-inference.txt
+	@echo "== Installing the onnxruntime of today in an environment of its own"
 	@$(BIN)/python -m venv $(@D)
-	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check --no-compile \
-	  --constraint constraints-inference.txt onnxruntime numpy
+	@$(BIN)/python install.py $(@D)/bin/python constraints-inference.txt onnxruntime numpy
 	@touch $@
