@@ -67,6 +67,7 @@ def test_the_step_train_shows_the_rounds_as_they_come() -> None:
         view.add_points(run.engine, run.follow().poll())
         view.job_ended(Training.of(run))
         assert len(step.federation.rounds) == 10 * 2 * 4
+        assert step.evaluation.evaluations[0]["when"] == "after round 2"
         view.job_started(Training.of(write_run("a", [steps(1, [1.0])], {"status": "completed"})))
         assert step.federation.heading == ""
         assert step.charts.step_name == "step"

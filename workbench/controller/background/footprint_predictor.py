@@ -72,7 +72,7 @@ class Predictor:
             return
         model = self._finding(setup)()
         if model is not None:
-            config = make_config({**model.defaults, **setup.config_settings()})
+            config = make_config({**model.defaults, **profile_settings(setup)})
             self._view.show_estimate(estimate(model, config))
 
     def _answer(self, setup: Setup, number: int) -> None:
@@ -80,7 +80,7 @@ class Predictor:
             return
         self._view.show_prediction(None, "loading the model and its data")
         model, data = self._loading(setup)()
-        config = make_config({**model.defaults, **setup.config_settings()})
+        config = make_config({**model.defaults, **profile_settings(setup)})
 
         def report(text: str) -> None:
             self._view.show_prediction(None, text)

@@ -48,15 +48,16 @@ class EvaluationView(anywidget.AnyWidget):
         """Remove all evaluations."""
         self.evaluations = []
 
-    def add(self, engine: str, events: Sequence[Event]) -> None:
-        """Add the events of a run other than steps."""
+    def add(self, engine: str, events: Sequence[Event], federated: bool = False) -> None:
+        """Add the events of a run other than steps; the steps of a federated one are rounds."""
         found = [event for event in events if event["event"] == "evaluation"]
         if found:
             others = [each for each in self.evaluations if each["engine"] != engine]
-            self.evaluations = [*others, _record(engine, found[-1])]
+            self.evaluations = [*others, _record(engine, found[-1], federated)]
 
 
-def _record(engine: str, event: Event) -> dict[str, Any]:
+def _record(engine: str, event: Event, federated: bool) -> dict[str, Any]:
+    step, epoch = event["step"], event["epoch"]
     metrics = []
     for key, name, factor, unit in METRICS:
         value = event.get(key)
@@ -67,7 +68,7 @@ def _record(engine: str, event: Event) -> dict[str, Any]:
             metrics.append([name, f"{shown}{unit}"])
     return {
         "engine": engine,
-        "when": f"after step {event['step']:,}, epoch {event['epoch']}",
+        "when": f"after round {step:,}" if federated else f"after step {step:,}, epoch {epoch}",
         "metrics": metrics,
         "confusion": event.get("confusion") or [],
     }

@@ -12,6 +12,7 @@ from workbench.controller.jobs.job import ComparisonJob, Job, model_of
 from workbench.controller.recorded_runs.worst_rows import WorstRowsReader
 from workbench.controller.view import View
 from workbench.models import Model
+from workbench.run_folder.events import Event
 from workbench.runs.record.reader import NewPoints
 from workbench.widgets.charts import EMPTY_HINT, NOTHING_HINT, READY_HINT, Charts, results_in_runs
 from workbench.widgets.page.boxes import area
@@ -190,13 +191,15 @@ class TrainView(View):
         self._step.federation.add(points.events)
         if any(event["event"] == "evaluation" for event in points.events):
             self._evaluated.add(engine)
-            self._show_classes(engine)
-            self._step.evaluation.add(engine, points.events)
+            self._show_evaluation(engine, points.events)
 
-    def _show_classes(self, engine: str) -> None:
-        """The names of the classes, which are those of the dataset that the run was given."""
-        if self._job is not None and engine in self._job.runs:
-            self._step.evaluation.classes = self._worst.classes(self._job.runs[engine])
+    def _show_evaluation(self, engine: str, events: Sequence[Event]) -> None:
+        """With the names of the classes, which are those of the dataset that the run was given."""
+        run = self._job.runs.get(engine) if self._job is not None else None
+        if run is not None:
+            self._step.evaluation.classes = self._worst.classes(run)
+        federated = run is not None and run.federation is not None
+        self._step.evaluation.add(engine, events, federated)
 
     def _refresh(self) -> None:
         """Show the worst rows of the last evaluations, the layers and the rounds."""
