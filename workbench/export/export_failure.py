@@ -18,7 +18,7 @@ _ANOTHER = "Replace it, compute it outside of the module, or train this one with
 class Failure(NamedTuple):
     """Why an exporter failed."""
 
-    said: str
+    reason: str
     """A sentence."""
     remedy: str = ""
     """Empty if no remedy is known."""
@@ -30,12 +30,12 @@ def export_failure(module: torch.nn.Module, failures: Mapping[str, Exception]) -
     """The message for a module that no exporter could write, by the name of the exporter."""
     found = {name: _failure(error) for name, error in failures.items()}
     settled = {name: each for name, each in found.items() if each.settles} or found
-    said = " ".join(f"{name}: {each.said}" for name, each in settled.items())
+    reason = " ".join(f"{name}: {each.reason}" for name, each in settled.items())
     line = next(filter(None, map(failing_line, failures.values())), None)
     where = f" It fails at {line}." if line else ""
     remedies = [each.remedy for each in settled.values() if each.remedy]
     remedy = remedies[0] if remedies else _LOOK
-    return f"torch cannot export {type(module).__name__} to ONNX.{where} {said} {remedy}"
+    return f"torch cannot export {type(module).__name__} to ONNX.{where} {reason} {remedy}"
 
 
 _LOOK = (
@@ -45,14 +45,14 @@ _LOOK = (
 
 
 def _failure(error: Exception) -> Failure:
-    said = _first_line(error)
+    reason = _first_line(error)
     if branches_on_values(error):
         return _BRANCHES
     for pattern, known in _KNOWN.items():
-        found = re.search(pattern, said)
+        found = re.search(pattern, reason)
         if found:
-            return known._replace(said=found.expand(known.said) if known.said else said)
-    return Failure(said)
+            return known._replace(reason=found.expand(known.reason) if known.reason else reason)
+    return Failure(reason)
 
 
 _BRANCHES = Failure(

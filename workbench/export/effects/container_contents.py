@@ -12,12 +12,12 @@ import torch
 
 from workbench.export.effects.user_functions import is_looked_into
 
-Ways = tuple[Callable[[], dict[Any, Any]], Callable[[Mapping[Any, Any]], None]]
+Access = tuple[Callable[[], dict[Any, Any]], Callable[[Mapping[Any, Any]], None]]
 """Functions that read the content, by keys of any type, and write back content read before."""
 
 
-def ways_of(value: Any) -> Ways | None:
-    """The ways for a list, set, array, random generator or object; None for another."""
+def access_to(value: Any) -> Access | None:
+    """The access to a list, set, array, random generator or object; None for another."""
     if isinstance(value, list | deque):
 
         def extend(before: Mapping[Any, Any]) -> None:
@@ -36,7 +36,7 @@ def ways_of(value: Any) -> Ways | None:
     return _of_generator(value)
 
 
-def _of_updatable(held: Any, read: Callable[[], dict[Any, Any]]) -> Ways:
+def _of_updatable(held: Any, read: Callable[[], dict[Any, Any]]) -> Access:
     def update(before: Mapping[Any, Any]) -> None:
         held.clear()
         held.update(before)
@@ -44,7 +44,7 @@ def _of_updatable(held: Any, read: Callable[[], dict[Any, Any]]) -> Ways:
     return read, update
 
 
-def _of_generator(value: Any) -> Ways | None:
+def _of_generator(value: Any) -> Access | None:
     if isinstance(value, random.Random):
         return lambda: {"": value.getstate()}, lambda before: value.setstate(before[""])
     if isinstance(value, np.random.Generator):

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from workbench.export.effects.container_contents import ways_of
+from workbench.export.effects.container_contents import access_to
 from workbench.export.effects.user_functions import (
     UserFunctions,
     globals_read,
@@ -242,9 +242,9 @@ class StateSnapshot:
             if isinstance(value, tuple):
                 held = value
             else:
-                ways = ways_of(value)
-                if ways is not None:
-                    read, write = ways
+                access = access_to(value)
+                if access is not None:
+                    read, write = access
                     before = read()
                     self._containers.append(_Container(kind, lambda _: name, read, write, before))
                     held = before.values()

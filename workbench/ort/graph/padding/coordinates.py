@@ -60,7 +60,7 @@ class Coordinates:
         shape = self._values.shape(node.output[0])
         if mask is None or pair is None or shape is None or attribute(node, "batch_dims", 0):
             return None
-        fits = mask.axes == ((BATCH,), (TOKEN,)) and not mask.junk
+        fits = mask.axes == ((BATCH,), (TOKEN,)) and not mask.arbitrary
         if not fits or (pair[0].size, pair[1].size) != tuple(self._sizes):
             return None
         axes: list[Axis] = [own(size) for size in shape]

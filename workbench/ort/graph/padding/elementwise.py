@@ -79,20 +79,20 @@ def elementwise(
     found = [factor for axis in axes for factor in special(axis)]
     if len(found) != len(set(found)):
         return None
-    constants, junk = {}, set[str]()
+    constants, arbitrary = {}, set[str]()
     for factor in (TOKEN, KEY):
         given = [_number(each, name, factor, values) for each, name in _named(aligned, node)]
         constant = _constant(node, given)
         if constant is not None and factor in found:
             constants[factor] = constant
-        if _shows_junk(node, factor, aligned, given):
-            junk.add(factor)
-    if junk and not junk | {BATCH} <= set(found):
+        if _shows_arbitrary(node, factor, aligned, given):
+            arbitrary.add(factor)
+    if arbitrary and not arbitrary | {BATCH} <= set(found):
         return None
     seeds = frozenset[str]().union(*(each.seeds for each in aligned if each is not None))
     masked_by = _masked_by(node, aligned, axes, constants)
-    made = Tracked(axes, frozenset(junk), constants, seeds, masked_by)
-    return made if junk or constants else None
+    made = Tracked(axes, frozenset(arbitrary), constants, seeds, masked_by)
+    return made if arbitrary or constants else None
 
 
 def _named(
@@ -106,7 +106,7 @@ def _aligned(inputs: Sequence[Tracked | None], rank: int) -> list[Tracked | None
     padded = [each.padded_to(rank) if each is not None else None for each in inputs]
     order = sorted(
         (each for each in padded if each is not None),
-        key=lambda each: (-len(each.junk), -sum(len(special(axis)) for axis in each.axes)),
+        key=lambda each: (-len(each.arbitrary), -sum(len(special(axis)) for axis in each.axes)),
     )
     taken: dict[int, Axis] = {}
     made: dict[int, Tracked] = {}
@@ -193,19 +193,19 @@ def _cast(node: onnx.NodeProto, number: float | None) -> float | None:
     return number if to in (TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32) else None
 
 
-def _shows_junk(
+def _shows_arbitrary(
     node: onnx.NodeProto,
     factor: str,
     inputs: Sequence[Tracked | None],
     given: Sequence[float | None],
 ) -> bool:
-    """Whether junk at padded tokens along `factor` affects the output."""
-    junk = [each is not None and factor in each.junk for each in inputs]
+    """Whether the numbers at padded tokens along `factor` affect the output."""
+    arbitrary = [each is not None and factor in each.arbitrary for each in inputs]
     if node.op_type == "Where" and given[0] is not None:
-        return junk[1 if given[0] else 2]
+        return arbitrary[1 if given[0] else 2]
     if node.op_type in ("Mul", "And") and 0.0 in given:
         return False
-    return any(junk)
+    return any(arbitrary)
 
 
 def _masked_by(
@@ -220,13 +220,17 @@ def _masked_by(
         zeros = node.op_type == "Where" and _zeros_by_condition(inputs, axes, constants)
         return None if zeros and carried.is_firm else carried
     low = [constant for constant in constants.values() if constant <= MASKING]
-    junk = [each is not None and bool(each.junk) for each in inputs]
-    if not low or not any(junk) or node.op_type not in ("Add", "Where"):
+    arbitrary = [each is not None and bool(each.arbitrary) for each in inputs]
+    if not low or not any(arbitrary) or node.op_type not in ("Add", "Where"):
         return None
     is_firm = max(low) <= _FIRM
     if node.op_type == "Where":
-        return MaskedBy(node.input[0], "true" if junk[1] else "false", is_firm)
-    return MaskedBy(node.input[junk.index(False)], "above", is_firm) if not all(junk) else None
+        return MaskedBy(node.input[0], "true" if arbitrary[1] else "false", is_firm)
+    return (
+        MaskedBy(node.input[arbitrary.index(False)], "above", is_firm)
+        if not all(arbitrary)
+        else None
+    )
 
 
 def _zeros_by_condition(

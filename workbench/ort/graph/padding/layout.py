@@ -43,20 +43,20 @@ class Tracked(NamedTuple):
     """Known properties of a value."""
 
     axes: tuple[Axis, ...]
-    junk: frozenset[str] = frozenset()
+    arbitrary: frozenset[str] = frozenset()
     """Token factors: numbers at padded tokens along these may be any finite ones."""
     constants: Mapping[str, float] = {}
     """Token factor -> the number at all padded tokens along it."""
     seeds: frozenset[str] = frozenset()
     """The values from which padding was first removed and that led to this one."""
     masked_by: MaskedBy | None = None
-    """The mask of these scores, if a row whose keys are all masked may show junk."""
+    """The mask of these scores, if a row whose keys are all masked may be arbitrary."""
 
     def renamed(self, names: Mapping[str, str]) -> Tracked:
         """With other names for token factors."""
         return self._replace(
             axes=tuple(tuple(names.get(str(f), f) for f in axis) for axis in self.axes),
-            junk=frozenset(names.get(factor, factor) for factor in self.junk),
+            arbitrary=frozenset(names.get(factor, factor) for factor in self.arbitrary),
             constants={names.get(factor, factor): c for factor, c in self.constants.items()},
         )
 

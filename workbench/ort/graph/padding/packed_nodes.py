@@ -90,7 +90,7 @@ def _aligned_inputs(node: onnx.NodeProto, layout: Tracked, rows: PackedRows) -> 
             return None
         if (node.op_type == "Dropout" and place) or len(shape) <= rank - count:
             plan.append(name)
-        elif rows.layout(name) is not None or _has_junk(name, rows):
+        elif rows.layout(name) is not None or _is_arbitrary(name, rows):
             found = rows.layout(name)
             if found is None or found.lead != layout.lead or len(found.axes) != rank:
                 return None
@@ -119,13 +119,13 @@ def _index(kind: str, order: str, rows: PackedRows) -> str:
     return rows.tokens.part(kind) if kind else ""
 
 
-def _has_junk(name: str, rows: PackedRows) -> bool:
+def _is_arbitrary(name: str, rows: PackedRows) -> bool:
     found = rows.proof.tracked.get(name)
-    return found is not None and bool(found.junk)
+    return found is not None and bool(found.arbitrary)
 
 
 def _clean_rows(name: str, layout: Tracked, rows: PackedRows) -> tuple[str, str, list[int]] | None:
-    """How the rows of a value without junk, which is broadcast to `layout`, are selected."""
+    """How the rows of a value without arbitrary numbers, broadcast to `layout`, are selected."""
     assert layout.lead is not None
     order, count = layout.lead
     shape = rows.values.shape(name)

@@ -58,7 +58,7 @@ class Packing:
             self._unpack(name, keeps_zeros=name in results)
 
     def packed(self, name: str) -> str:
-        """The rows of kept tokens of a value with junk."""
+        """The rows of kept tokens of a value that is arbitrary at padding."""
         if name not in self._packed:
             layout = self.layout(name)
             assert layout is not None
@@ -72,7 +72,7 @@ class Packing:
     def layout(self, name: str) -> Tracked | None:
         """Layout of a value whose rows can be packed; None for every other value."""
         found = self.proof.tracked.get(name)
-        if found is None or found.junk != {TOKEN} or found.lead is None:
+        if found is None or found.arbitrary != {TOKEN} or found.lead is None:
             return None
         own = found.axes[found.lead[1] :]
         numbers = all(isinstance(factor, int) for axis in own for factor in axis)
@@ -90,7 +90,7 @@ class Packing:
         return name
 
     def picked(self, name: str, rows: str, row: list[int]) -> str:
-        """Those `rows` of a value without junk, once; its only row where `rows` is empty."""
+        """Those `rows` of a value that padding does not affect, once; without `rows` its only one."""
         made = self._other.get((name, rows))
         if made is None and not rows:
             made = self.add("Reshape", name, self.tokens.integers(row))

@@ -43,8 +43,8 @@ class PaddingStep:
         return found
 
     def only_data(self) -> None:
-        """Check that no other input has junk."""
-        if any(each is not None and each.junk for each in self.inputs[1:]):
+        """Check that padding affects no other input."""
+        if any(each is not None and each.arbitrary for each in self.inputs[1:]):
             raise MixedError
 
 

@@ -31,27 +31,27 @@ def matmul(step: PaddingStep) -> list[Tracked | None]:
         raise MixedError
     inner = special(first.axes[-1]) if first is not None else ()
     if not inner:
-        if second is not None and second.junk and special(second.axes[-2]):
+        if second is not None and second.arbitrary and special(second.axes[-2]):
             raise MixedError
         return [_rows_by_columns(first, second, shape)]
     assert first is not None
     factor = inner[0]
     zero = first.constants.get(factor) == 0.0
-    if first.axes[-1] != (factor,) or factor in first.junk:
+    if first.axes[-1] != (factor,) or factor in first.arbitrary:
         raise MixedError
-    if second is not None and second.junk:
+    if second is not None and second.arbitrary:
         along = special(second.axes[-2])
-        if not zero or second.axes[-2] not in ((TOKEN,), (KEY,)) or second.junk != set(along):
+        if not zero or second.axes[-2] not in ((TOKEN,), (KEY,)) or second.arbitrary != set(along):
             raise MixedError
         if any(special(axis) for axis in second.axes[-1:]):
             raise MixedError
         if _batches(second, len(shape)) != _batches(first, len(shape)):
             raise MixedError
     seeds = first.seeds | (second.seeds if second is not None else frozenset())
-    if not first.junk:
+    if not first.arbitrary:
         return [None]
     axes = (*first.padded_to(len(shape)).axes[:-1], own(shape[-1]))
-    return [Tracked(axes, first.junk, {}, seeds)]
+    return [Tracked(axes, first.arbitrary, {}, seeds)]
 
 
 def _batches(value: Tracked, rank: int) -> list[Axis]:
@@ -62,19 +62,21 @@ def _batches(value: Tracked, rank: int) -> list[Axis]:
 def _rows_by_columns(
     first: Tracked | None, second: Tracked | None, shape: tuple[int | str | None, ...]
 ) -> Tracked | None:
-    """The product of rows of `first` and columns of `second`, each with junk or without."""
+    """The product of rows of `first` and columns of `second`, each affected by padding or not."""
     rank = len(shape)
-    given = [each.padded_to(rank) for each in (first, second) if each is not None and each.junk]
+    given = [
+        each.padded_to(rank) for each in (first, second) if each is not None and each.arbitrary
+    ]
     if not given:
         return None
     axes: list[Axis] = [own(size) for size in shape]
-    if first is not None and first.junk:
+    if first is not None and first.arbitrary:
         one = first.padded_to(rank)
         for place, axis in enumerate(one.axes[:-1]):
             if axis:
                 axes[place] = axis
-    junk = frozenset(first.junk) if first is not None else frozenset[str]()
-    if second is not None and second.junk:
+    arbitrary = frozenset(first.arbitrary) if first is not None else frozenset[str]()
+    if second is not None and second.arbitrary:
         used = {factor for axis in axes for factor in special(axis)}
         two = second.padded_to(rank)
         columns = special(two.axes[-1])
@@ -85,15 +87,17 @@ def _rows_by_columns(
         for place, axis in enumerate(two.axes):
             if place == rank - 2 or not axis:
                 continue
-            if place < rank - 2 and first is not None and first.junk:
+            if place < rank - 2 and first is not None and first.arbitrary:
                 if special(axis) and axis != axes[place]:
                     raise MixedError
                 continue
             axes[place] = axis
-        junk |= two.junk
+        arbitrary |= two.arbitrary
     seeds = frozenset[str]().union(*(each.seeds for each in given))
-    made = Tracked(tuple(axes), junk, {}, seeds)
+    made = Tracked(tuple(axes), arbitrary, {}, seeds)
     found = [factor for axis in axes for factor in special(axis)]
-    if len(set(found)) != len(found) or (junk and (BATCH not in found or not junk <= set(found))):
+    if len(set(found)) != len(found) or (
+        arbitrary and (BATCH not in found or not arbitrary <= set(found))
+    ):
         raise MixedError
     return made

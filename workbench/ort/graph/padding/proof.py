@@ -101,8 +101,8 @@ class _Attempt:
                 self._visit(place, node)
         for output in self._values.graph.output:
             found = self._tracked.get(output.name)
-            if found is not None and found.junk:
-                lead = found.lead is not None and found.junk == {TOKEN}
+            if found is not None and found.arbitrary:
+                lead = found.lead is not None and found.arbitrary == {TOKEN}
                 if not padded_results or not lead:
                     what = f"the result {output.name!r} has values at padded tokens"
                     raise _FailedError(len(self._values.graph.node), what, found.seeds)
@@ -113,12 +113,12 @@ class _Attempt:
         inputs = [self._tracked[name] for name in node.input if name in self._tracked]
         if not inputs or node.op_type in ("Shape", "Size"):
             return
-        junk = [each for each in inputs if each.junk]
-        seeds = frozenset[str]().union(*(each.seeds for each in junk))
+        arbitrary = [each for each in inputs if each.arbitrary]
+        seeds = frozenset[str]().union(*(each.seeds for each in arbitrary))
         try:
             found = self._results(node)
         except MixedError:
-            if not junk:
+            if not arbitrary:
                 return
             if not self._read(node):
                 raise _FailedError(place, _mixes(node), seeds) from None
@@ -151,12 +151,12 @@ class _Attempt:
             return False
         found = self._tracked.get(tokens)
         # A table may also be a sequence of tokens, of which each token reads some.
-        if self._has_junk(tokens) or self._has_junk(table):
+        if self._is_arbitrary(tokens) or self._is_arbitrary(table):
             return False
         own = isinstance(made[-1], int) and shape[:2] == tuple(self._mask.sizes)
         if node.op_type == "Gather":
             return own and len(shape) == 2 and attribute(node, "axis", 0) == 0
-        # Where the mask was multiplied with tokens, the result has no junk, but does not count.
+        # A product of the mask and tokens does not depend on padding, but does not count.
         masked = found is not None and found.lead == ("bt", 2)
         return own and len(shape) == 3 and (tokens in self._inputs or masked)
 
@@ -171,31 +171,36 @@ class _Attempt:
     def _picks_tokens(self, node: onnx.NodeProto) -> bool:
         """Whether a condition independent of the mask selects single numbers of some tokens."""
         condition, *rest = (self._tracked.get(name) for name in node.input)
-        junk = [each for each in rest if each is not None and each.junk]
-        if condition is not None or len(junk) != 1 or junk[0].lead is None:
+        arbitrary = [each for each in rest if each is not None and each.arbitrary]
+        if condition is not None or len(arbitrary) != 1 or arbitrary[0].lead is None:
             return False
         shape = self._values.shape(node.output[0])
-        alone = all(not axis or special(axis) for axis in junk[0].axes)
+        alone = all(not axis or special(axis) for axis in arbitrary[0].axes)
         same = shape is not None and shape == self._values.shape(node.input[0])
-        return alone and same and junk[0].lead[0] == "bt" and len(junk[0].axes) == len(shape or ())
+        return (
+            alone
+            and same
+            and arbitrary[0].lead[0] == "bt"
+            and len(arbitrary[0].axes) == len(shape or ())
+        )
 
     def _read(self, node: onnx.NodeProto) -> bool:
-        """Record a node that selects tokens independently of junk; False for all others."""
-        junk = [name for name in node.input if self._has_junk(name)]
-        if len(junk) != 1 or self._tracked[junk[0]].junk != {TOKEN}:
+        """Record a node that selects tokens independently of padding; False for all others."""
+        arbitrary = [name for name in node.input if self._is_arbitrary(name)]
+        if len(arbitrary) != 1 or self._tracked[arbitrary[0]].arbitrary != {TOKEN}:
             return False
-        layout = self._tracked[junk[0]]
+        layout = self._tracked[arbitrary[0]]
         if layout.lead is None:
             return False
         if node.op_type != "Where":
             picked = self._picked_axes(node, len(layout.axes))
-            if node.input[0] != junk[0] or not picked:
+            if node.input[0] != arbitrary[0] or not picked:
                 return False
             if not all(special(layout.axes[axis]) for axis in picked):
                 return False
         elif not self._picks_tokens(node):
             return False
-        self._reads.append(Read(node, junk[0], layout))
+        self._reads.append(Read(node, arbitrary[0], layout))
         return True
 
     def _picked_axes(self, node: onnx.NodeProto, rank: int) -> list[int]:
@@ -225,23 +230,23 @@ class _Attempt:
 
         That is where weights are used, unless a Where has put zeros in such rows.
         """
-        carried = {each.masked_by for each in made if each is not None}
+        passed_on = {each.masked_by for each in made if each is not None}
         for name in node.input:
             found = self._tracked.get(name)
             masked_by = found.masked_by if found is not None else None
-            zeros = node.op_type == "Where" and not carried
-            if masked_by is None or masked_by in carried or zeros:
+            zeros = node.op_type == "Where" and not passed_on
+            if masked_by is None or masked_by in passed_on or zeros:
                 continue
             layout = self._tracked.get(masked_by.value)
             batch = layout is not None and layout.axes[0] == (BATCH,)
-            if layout is None or layout.junk or not batch or len(layout.axes) not in (3, 4):
+            if layout is None or layout.arbitrary or not batch or len(layout.axes) not in (3, 4):
                 raise _FailedError(place, f"its mask is not recognized: {_mixes(node)}", seeds)
             if len(layout.axes) == 4 and special(layout.axes[1]):
                 raise _FailedError(place, f"its mask is not recognized: {_mixes(node)}", seeds)
             self._masked_by[masked_by] = layout
 
-    def _has_junk(self, name: str) -> bool:
-        return name in self._tracked and bool(self._tracked[name].junk)
+    def _is_arbitrary(self, name: str) -> bool:
+        return name in self._tracked and bool(self._tracked[name].arbitrary)
 
     def _check_order(self) -> None:
         """Check that the choice of kept tokens does not depend on values computed from them."""

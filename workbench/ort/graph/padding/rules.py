@@ -28,7 +28,7 @@ def result(step: PaddingStep) -> list[Tracked | None]:
     """Known properties of each output of a node.
 
     Raises:
-        MixedError: nothing is known; an input's junk may be anywhere.
+        MixedError: nothing is known; arbitrary numbers of an input may be anywhere.
     """
     op = step.node.op_type
     if step.node.domain:
@@ -90,9 +90,11 @@ def _softmax(step: PaddingStep) -> list[Tracked | None]:
         # Rows without any key are searched along the last axis.
         raise MixedError
     # The exponential of what is so much less than the largest is 0. In a row whose keys are all
-    # masked it is not: such a row has junk, and no kept token may have one.
+    # masked it is not: such a row is arbitrary, and no kept token may have one.
     rows = special(data.axes[axis - 1]) if data.masked_by is not None else ()
-    return [data._replace(junk=(data.junk - {factor}) | set(rows), constants={factor: 0.0})]
+    return [
+        data._replace(arbitrary=(data.arbitrary - {factor}) | set(rows), constants={factor: 0.0})
+    ]
 
 
 def _cut(step: PaddingStep) -> list[Tracked | None]:
@@ -107,7 +109,7 @@ def _cut(step: PaddingStep) -> list[Tracked | None]:
                 raise MixedError
         joined = [each for each in step.inputs if each is not None]
         known = without_constants(known)._replace(
-            junk=frozenset[str]().union(*(each.junk for each in joined)),
+            arbitrary=frozenset[str]().union(*(each.arbitrary for each in joined)),
             seeds=frozenset[str]().union(*(each.seeds for each in joined)),
         )
         cut = [axis]
@@ -175,7 +177,7 @@ def _reduce(step: PaddingStep) -> list[Tracked | None]:
     for factor in over & {TOKEN, KEY}:
         if step.node.op_type != "ReduceSum" or data.constants.get(factor) != 0.0:
             raise MixedError
-    if over & data.junk or (BATCH in over and data.junk):
+    if over & data.arbitrary or (BATCH in over and data.arbitrary):
         raise MixedError
     kept: list[Axis] = []
     for place, axis in enumerate(data.axes):
@@ -183,7 +185,7 @@ def _reduce(step: PaddingStep) -> list[Tracked | None]:
             kept.append(axis)
         elif attribute(step.node, "keepdims", 1):
             kept.append(())
-    return [without_constants(data)._replace(axes=tuple(kept)) if data.junk else None]
+    return [without_constants(data)._replace(axes=tuple(kept)) if data.arbitrary else None]
 
 
 _RULES: Mapping[str, Callable[[PaddingStep], list[Tracked | None]]] = {
