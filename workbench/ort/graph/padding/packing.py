@@ -90,7 +90,7 @@ class Packing:
         return name
 
     def picked(self, name: str, rows: str, row: list[int]) -> str:
-        """Those `rows` of a value that padding does not affect, once; without `rows` its only one."""
+        """Those `rows` of a value that padding does not affect, once; of no `rows` its only one."""
         made = self._other.get((name, rows))
         if made is None and not rows:
             made = self.add("Reshape", name, self.tokens.integers(row))
