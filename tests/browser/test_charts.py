@@ -217,7 +217,7 @@ def test_a_comparison_with_a_run_of_another_day_is_understood_from_the_screen(
     expect(verdict).to_contain_text("their settings differ (learning_rate")
     expect(page.locator(".wb-bar")).to_have_count(2)
     expect(notebook.chart("Loss")).to_have_accessible_name(
-        re.compile(r"at step 30: fake · \d.*, fake · \d")
+        re.compile(r"at step 30: (digits-mlp · )?fake · \d.*, (digits-mlp · )?fake · \d")
     )
     expect(page.locator(".wb-run-names")).to_contain_text(
         re.compile(r"^digits-mlp · fake · .*; (digits-mlp · )?fake")
