@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.layers.imports import files, layer_of, parsed
+from tests.layers.imports import files, layer_of, nodes
 from tests.layers.table import PACKAGE
 
 
@@ -31,9 +31,8 @@ def computed_imports_of(file: Path, source: str) -> Iterator[tuple[Path, int]]:
     A finder that is not called in its place, but stored or handed on, could import anything; an
     entry point loads what other packages name.
     """
-    tree = parsed(source)
-    called = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    for node in ast.walk(tree):
+    called = {id(node.func): node for node in nodes(source) if isinstance(node, ast.Call)}
+    for node in nodes(source):
         if not isinstance(node, ast.Name | ast.Attribute):
             continue
         name = node.id if isinstance(node, ast.Name) else node.attr

@@ -52,6 +52,12 @@ def parsed(source: str) -> ast.Module:
     return ast.parse(source)
 
 
+@cache
+def nodes(source: str) -> tuple[ast.AST, ...]:
+    """All nodes of its tree, breadth first."""
+    return tuple(ast.walk(parsed(source)))
+
+
 def called_name(call: ast.Call) -> str:
     """The last part of the name of what is called; empty where it has none."""
     function = call.func

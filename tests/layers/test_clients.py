@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from tests.layers.imports import broken, files, imports, is_module, layer_of, parsed
+from tests.layers.imports import broken, files, imports, is_module, layer_of, nodes
 from tests.layers.table import LAYERS, PACKAGE, ROOT, WIDGETS
 
 
@@ -66,7 +66,7 @@ def test_widgets_start_no_jobs() -> None:
     offenders = [
         f"{file.relative_to(ROOT)}:{node.lineno} imports {alias.name}"
         for file in sorted((PACKAGE / "widgets").rglob("*.py"))
-        for node in ast.walk(parsed(file.read_text(encoding="utf-8")))
+        for node in nodes(file.read_text(encoding="utf-8"))
         if isinstance(node, ast.ImportFrom | ast.Import)
         for alias in node.names
         if alias.name in STARTS

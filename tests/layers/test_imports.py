@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.layers.imports import broken, files, imports_of
+from tests.layers.imports import broken, files, imports_of, nodes
 from tests.layers.table import PACKAGE, ROOT
 
 
@@ -15,7 +15,7 @@ def test_import_module_has_its_own_name() -> None:
     offenders = [
         f"{file.relative_to(ROOT)}:{node.lineno}"
         for file in files()
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for node in nodes(file.read_text(encoding="utf-8"))
         if isinstance(node, ast.ImportFrom) and node.module == "importlib"
         for alias in node.names
         if alias.name == "import_module" and alias.asname not in {None, alias.name}

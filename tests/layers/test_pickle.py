@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tests.layers.imports import broken, called_name, files, imports, parsed
+from tests.layers.imports import broken, called_name, files, imports, nodes
 from tests.layers.table import LAYERS, PICKLES, ROOT
 
 CALLS = {"load", "loads", "eval", "exec", "compile", "__import__"}
@@ -19,7 +19,7 @@ def test_pickle_is_only_read_where_the_caller_just_wrote_it() -> None:
         if unsafe and not LAYERS[found.layer].pickles:
             offenders.append(found.where)
     for file in files():
-        for node in ast.walk(parsed(file.read_text(encoding="utf-8"))):
+        for node in nodes(file.read_text(encoding="utf-8")):
             if not isinstance(node, ast.Call):
                 continue
             keywords = {
