@@ -83,6 +83,7 @@ def test_a_dataset_that_does_not_fit_is_reported_before_training(make: Make) -> 
 
 def test_the_result_of_a_job_stays_until_something_is_wrong(make: Make) -> None:
     controller, _ = make()
+    until(lambda: controller.typed._model is not None)  # then settings are read again
     controller.setup.settings["steps"] = 1
     controller.train()
     assert controller.wait(PATIENCE_S)
@@ -94,6 +95,7 @@ def test_the_result_of_a_job_stays_until_something_is_wrong(make: Make) -> None:
     controller.estimate()
     until(lambda: "matches no parameter" in controller.state.message)
     del controller.setup.settings["requires_grad"]
+    controller.setup.settings["processes"] = 2  # not of the engine that trains artifacts
     controller.estimate()
     until(lambda: "digits-mlp is ready" in controller.state.message)
 

@@ -102,6 +102,15 @@ def test_an_interrupted_run_that_is_resumed_fills_the_form(
     assert page.trainer.form.texts["epochs"] == "7"
 
 
+def test_a_page_says_which_model_of_a_run_it_cannot_restore(make_page: MakePage) -> None:
+    run = write_run("a", [steps(1, [1.0])], {"status": "completed"}, learning_rate=0.5)
+    page = make_page(model=None)
+    page.restore(run)
+    assert page.wait(PATIENCE_S)
+    assert page.models.field.problem == "model-a is no sample: choose its file or module here."
+    assert page.trainer.form.texts["learning_rate"] == "0.5"
+
+
 def test_an_interrupted_comparison_is_offered_as_one(make_page: MakePage) -> None:
     interrupted = {"status": "interrupted", "reason": "The kernel is gone."}
     record = ComparisonRecord(make_plan(200, 5), ["pytorch", "ondevice"])

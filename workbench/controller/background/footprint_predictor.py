@@ -15,7 +15,7 @@ from workbench.controller.view import View
 from workbench.data import Dataset
 from workbench.models import Model
 from workbench.profiling.profile import RUN_SETTINGS, profile
-from workbench.settings.config import make_config
+from workbench.settings.config import TrainingConfig, make_config
 from workbench.settings.engines import ARTIFACTS_ENGINE
 
 
@@ -23,6 +23,11 @@ def profile_settings(setup: Setup) -> dict[str, Any]:
     """Keyword arguments of `profile`: settings of a run that affect its steps."""
     settings = setup.config_settings()
     return {name: value for name, value in settings.items() if name not in RUN_SETTINGS}
+
+
+def artifact_config(model: Model, setup: Setup) -> TrainingConfig:
+    """Settings of training on device, whichever engines are chosen: there it is one process."""
+    return make_config({**model.defaults, **setup.config_settings(), "processes": 1})
 
 
 class Predictor:
@@ -72,7 +77,7 @@ class Predictor:
             return
         model = self._finding(setup)()
         if model is not None:
-            config = make_config({**model.defaults, **setup.config_settings()})
+            config = artifact_config(model, setup)
             self._view.show_estimate(estimate(model, config))
 
     def _answer(self, setup: Setup, number: int) -> None:
@@ -80,7 +85,7 @@ class Predictor:
             return
         self._view.show_prediction(None, "loading the model and its data")
         model, data = self._loading(setup)()
-        config = make_config({**model.defaults, **setup.config_settings()})
+        config = artifact_config(model, setup)
 
         def report(text: str) -> None:
             self._view.show_prediction(None, text)
