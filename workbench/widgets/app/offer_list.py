@@ -29,21 +29,16 @@ class OfferList(anywidget.AnyWidget):
     ).tag(sync=True)
     """One dict an offer; `action` is "follow" or "resume"."""
 
-    def __init__(
-        self,
-        accept: Callable[[Offer], None],
-        show_comparison: Callable[[str], None],
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, accept: Callable[[Offer], None], **kwargs: Any) -> None:
         """Create an empty list.
 
         Args:
             accept: called with the offered run that a user accepts; must return immediately.
-            show_comparison: called with the id of the comparison that a user accepts.
         """
         super().__init__(**kwargs)
         self._accept = accept
-        self._show_comparison = show_comparison
+        self.on_comparison: Callable[[str], None] = lambda _: None
+        """Called with the id of the offered comparison that a user accepts."""
         self._known: dict[str, Offer] = {}
         self.on_msg(self._on_message)
 
@@ -62,7 +57,7 @@ class OfferList(anywidget.AnyWidget):
             if offer.folder:
                 self._accept(offer)
             else:
-                self._show_comparison(offer.id)
+                self.on_comparison(offer.id)
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
         match content:
