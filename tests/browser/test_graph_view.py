@@ -93,10 +93,12 @@ def test_a_graph_is_walked_searched_and_saved(open_notebook: MakeNotebook) -> No
     backward.click()
     backward.press("ArrowLeft")
     expect(backward).to_have_attribute("aria-expanded", "false")
+    expect(said(page)).to_contain_text("closed")
     training = surface(page, "training")
     training.focus()
     training.press("Enter")
     expect(backward).to_have_attribute("aria-expanded", "true")
+    expect(said(page)).to_contain_text("open")
 
     # A node chosen in Python is shown.
     notebook.run(2)

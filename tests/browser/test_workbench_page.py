@@ -91,6 +91,12 @@ def test_a_kernel_restart_is_shown_and_disables_the_buttons(
     notebook.run(0)
     resume = page.get_by_role("button", name=re.compile("^Resume: digits-mlp on fake was interr"))
     expect(resume.first).to_be_visible(timeout=SLOW_MS)
+    # An audience sees the chart in its place.
+    notebook.button("Present").click()
+    expect(resume.first).to_be_visible()
+    notebook.go_to("Train")
+    expect(resume.first).to_be_hidden()
+    notebook.button("Present").click()
     resume.first.click()
     expect(notebook.status).to_contain_text("digits-mlp on fake", timeout=SLOW_MS)
     expect(notebook.button("Stop")).to_be_enabled(timeout=SLOW_MS)

@@ -41,8 +41,9 @@ def test_a_real_profile_is_painted_on_the_nodes(digits: Dataset, tmp_path: Path)
     sent: list[tuple[dict[str, Any], list[bytes]]] = []
     view.send = lambda content, buffers=(): sent.append((content, list(buffers)))
     try:
-        assert view.wait(60)
+        # While the graphs are still read, as in the line after the one that makes the view.
         assert view.paint(found, by="time") == view.painted_note == on_nodes.sentence
+        assert view.paint_by == "time"
     finally:
         view.close()
     [buffers] = [buffers for content, buffers in sent if content["kind"] == "painted"]

@@ -150,7 +150,7 @@ def test_a_taken_name_is_refused() -> None:
         ({"rnk": 4}, r"lora\.rnk: no such setting\. Did you mean 'rank'\?"),
         ({"targets": "fc"}, r"lora\.targets='fc': must be a tuple of names"),
         ({"targets": ()}, r"lora\.targets=\(\)"),
-        (4, "lora=4: must be a dict of its settings"),
+        (4, r"lora=4: must be a dict of its settings, such as \{'rank': 4,"),
     ],
 )
 def test_wrong_settings(value: object, sentence: str) -> None:

@@ -50,7 +50,11 @@ def test_given_numbers_are_the_limits() -> None:
             "device.memory_bytes=79999999: not even a batch of 1 fits; a worker of "
             "ondevice takes 80,000,000 bytes without a model. Give more.",
         ),
-        (7, "device=7: must be a dict of its settings"),
+        (
+            7,
+            "device=7: must be a dict of its settings, "
+            "such as {'cores': 2, 'memory_bytes': 500000000}.",
+        ),
     ],
 )
 def test_a_wrong_device_is_one_problem_in_one_sentence(device: Any, sentence: str) -> None:

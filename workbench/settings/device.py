@@ -21,9 +21,14 @@ class Device(PlainNumbers):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(default="own numbers", max_length=60, description="shown in records")
-    cores: int | None = Field(default=None, ge=1, description="None: those of this machine")
+    cores: int | None = Field(
+        default=None, ge=1, description="None: those of this machine", examples=[2]
+    )
     memory_bytes: int | None = Field(
-        default=None, ge=1, description="resident set of the whole worker; None: not limited"
+        default=None,
+        ge=1,
+        description="resident set of the whole worker; None: not limited",
+        examples=[500_000_000],
     )
 
     @model_validator(mode="after")

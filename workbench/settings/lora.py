@@ -18,7 +18,7 @@ class LoraOptions(PlainNumbers):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    rank: int = Field(default=8, ge=1, description="columns of B and rows of A")
+    rank: int = Field(default=8, ge=1, description="columns of B and rows of A", examples=[4])
     alpha: float = Field(
         default=8.0, gt=0, allow_inf_nan=False, description="the product is scaled by alpha / rank"
     )
@@ -26,6 +26,7 @@ class LoraOptions(PlainNumbers):
         default=("*",),
         min_length=1,
         description="names or fnmatch patterns of weights; those of linear layers are adapted",
+        examples=[("head.*",)],
     )
     seed: int = Field(default=0, ge=0, lt=2**32, description="random seed of the initial A")
 

@@ -56,6 +56,7 @@ class ORTModuleOptions(PlainNumbers):
 
     memory_optimizer_level: Literal[0, 1, 2] = Field(
         default=0,
+        examples=[1],
         title="Memory optimizer",
         description="0: saves activations, or recomputes those that the recompute config lists. "
         "1: the backward pass recomputes the activations of each transformer layer. "

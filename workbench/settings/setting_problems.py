@@ -10,6 +10,9 @@ from pydantic import BaseModel, ValidationError
 from workbench.display.validation_messages import validation_message
 from workbench.errors import nearest, value_text
 
+NOT_A_DICT = ("model_type", "model_attributes_type")
+"""Pydantic's types of errors for a value in place of a dict of settings."""
+
 
 def problems_by_setting(error: ValidationError, settings: type[BaseModel]) -> dict[str, str]:
     """Problem of each setting, without its name and value; inner settings have dotted names."""
@@ -73,7 +76,17 @@ def _sentence(problem: Any, settings: type[BaseModel]) -> str:
         known = _choices(field.annotation)
         shown = value_text(value)
         return f"{name}={shown}: {nearest(value if isinstance(value, str) else shown, known)}"
-    return f"{name}={value_text(value)}: {validation_message(problem)}."
+    message = f"{name}={value_text(value)}: {validation_message(problem)}"
+    if problem["type"] in NOT_A_DICT and (example := _example(settings)):
+        message += f", such as {example}"
+    return f"{message}."
+
+
+def _example(settings: type[BaseModel]) -> dict[str, Any]:
+    """The settings of which the class has examples."""
+    return {
+        name: field.examples[0] for name, field in settings.model_fields.items() if field.examples
+    }
 
 
 def _choices(annotation: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -136,6 +137,19 @@ def test_a_run_is_opened_with_why_it_failed(told: Told) -> None:
     assert ("batch_size", "10") in detail.settings
     assert detail.figure is not None
     assert told.outcomes[-1] == ("done", "", [])
+
+
+def test_a_run_whose_summary_was_damaged_says_so_in_the_list_once_it_is_opened(told: Told) -> None:
+    run = write_run("a", [steps(1, [1.0])], {"status": "completed"})
+    os.utime(run.folder.path, (1000, 1000))
+    told.runs.refresh()
+    told.wait()
+    assert told.runs.rows[run.id].status == "completed"
+    run.folder.summary_path.write_text('{"status": "comp')  # in place: the folder stays as it is
+    told.runs.open(run.id)
+    told.wait()
+    row = told.runs.rows[run.id]
+    assert (row.status, row.reason) == ("unreadable", told.details[-1].problem)
 
 
 def test_a_run_is_passed_to_the_view_that_shows_it(told: Told, digits: Dataset) -> None:

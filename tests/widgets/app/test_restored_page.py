@@ -8,7 +8,10 @@ import pytest
 
 import workbench as wb
 from tests.controller.recording_view import PATIENCE_S, until
+from tests.runs.written import steps, write_run
 from tests.widgets.app.conftest import MakePage
+from workbench.compare.lockstep import make_plan
+from workbench.compare.record import ComparisonRecord
 from workbench.controller.jobs.offered_runs import Offer
 from workbench.widgets import Workbench
 
@@ -97,3 +100,30 @@ def test_an_interrupted_run_that_is_resumed_fills_the_form(
     page.offers.accept(run.id)
     assert page.wait(PATIENCE_S)
     assert page.trainer.form.texts["epochs"] == "7"
+
+
+def test_a_page_says_which_model_of_a_run_it_cannot_restore(make_page: MakePage) -> None:
+    run = write_run("a", [steps(1, [1.0])], {"status": "completed"}, learning_rate=0.5)
+    page = make_page(model=None)
+    page.restore(run)
+    assert page.wait(PATIENCE_S)
+    assert page.models.field.problem == "model-a is no sample: choose its file or module here."
+    assert page.trainer.form.texts["learning_rate"] == "0.5"
+
+
+def test_an_interrupted_comparison_is_offered_as_one(make_page: MakePage) -> None:
+    interrupted = {"status": "interrupted", "reason": "The kernel is gone."}
+    record = ComparisonRecord(make_plan(200, 5), ["pytorch", "ondevice"])
+    for engine in ("pytorch", "ondevice"):
+        run = write_run("a", [steps(1, [0.1] * 40)], interrupted, engine=engine, steps=200)
+        record.add_run(engine, run.id)
+    page = make_page(model=None)
+    until(lambda: page.offers.offers)
+    [offer] = page.offers.offers
+    assert offer["text"] == (
+        "The comparison of pytorch, ondevice on model-a was interrupted at step 40 of 200."
+    )
+    page.offers.accept(offer["id"])
+    assert page.step == "compare"
+    until(lambda: page.comparison.charts.points("ondevice").shape[1] == 40)
+    assert f"wb.load_comparison({record.id!r})" in page.code.code["compare"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import subprocess
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ import pytest
 import workbench as wb
 from tests.controller.recording_view import PATIENCE_S, until
 from tests.widgets.app.conftest import MakePage
+from workbench.controller.model.sources import Sources
 from workbench.controller.notebook_file import may_save
+from workbench.models import Model
 from workbench.run_folder.control import NO_LIMIT, ControlReader
 from workbench.widgets import Workbench
 
@@ -74,6 +77,30 @@ def test_stop_during_the_start_is_not_lost(make_page: MakePage) -> None:
     page.stop()
     assert page.wait(PATIENCE_S)
     assert page.status.message.startswith("Stopped ")
+
+
+def test_a_run_shows_its_step_unless_another_was_chosen_while_it_was_prepared(
+    make_page: MakePage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_load = threading.Event()
+    load = Sources.model
+
+    def slow(self: Sources, source: str, example_inputs: str = "") -> Model:
+        assert may_load.wait(PATIENCE_S)
+        return load(self, source, example_inputs)
+
+    monkeypatch.setattr(Sources, "model", slow)
+    page = make_page()
+    page.set(steps=1)
+    page.train()
+    until(lambda: page.status.message.startswith("Preparing the model"))
+    page.step = "runs"
+    may_load.set()
+    assert page.wait(PATIENCE_S)
+    assert page.step == "runs"
+    page.train()
+    assert page.wait(PATIENCE_S)
+    assert page.step == "train"
 
 
 @pytest.mark.sweep  # tests/browser/test_workbench_page.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import onnx
@@ -47,6 +48,15 @@ def test_every_click_has_a_python_call(path: Path, tmp_path: Path) -> None:
     assert view.query == "relu"
     assert view.export_svg(tmp_path / "graph.svg").read_text().startswith("<svg ")
     assert view.export_model_explorer(tmp_path / "graph.json").is_file()
+    view.close()
+
+
+def test_a_file_for_model_explorer_waits_until_the_graphs_are_read(
+    path: Path, tmp_path: Path
+) -> None:
+    view = GraphView(path)
+    file = view.export_model_explorer(tmp_path / "graph.json")
+    assert [graph["id"] for graph in json.loads(file.read_text())["graphs"]] == ["forward"]
     view.close()
 
 

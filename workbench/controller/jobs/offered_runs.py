@@ -1,10 +1,11 @@
-"""Runs that a new page offers: those in progress, and interrupted ones."""
+"""Runs and comparisons that a new page offers: those in progress, and interrupted ones."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from workbench.controller.jobs.job import name_of
+from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparisons
 from workbench.errors import RunFolderError
 from workbench.run_folder.run_folder import RunFolder, home
 from workbench.runs import Run
@@ -18,18 +19,41 @@ OFFERED = 3
 
 
 class Offer(NamedTuple):
-    """One run."""
+    """One run, or a comparison."""
 
     id: str
     folder: str
+    """Folder of the run; empty for a comparison."""
     action: str
-    """"follow" a run that is in progress, or "resume" one that was interrupted."""
+    """"follow" a run that is in progress or a comparison, or "resume" an interrupted run."""
     text: str
     """How it ended, in a sentence."""
 
 
 def offers() -> list[Offer]:
     """Offers of the working directory, newest first."""
+    waiting = _waiting_runs()
+    if not waiting:
+        return []
+    comparisons = {run: each for each in recorded_comparisons() for run in each.runs}
+    found: dict[str, Offer] = {}
+    for run in waiting:
+        done, total = run.progress
+        where = f"{step_word(run.spec)} {done:,} of {total:,}."
+        how = "was interrupted at" if run.ended else "is in progress:"
+        comparison = comparisons.get(run.id)
+        if comparison is not None:
+            text = f"The comparison of {comparison.title} {how} {where}"
+            found.setdefault(comparison.id, Offer(comparison.id, "", "follow", text))
+        elif not run.ended or run.checkpoint is not None:
+            action = "resume" if run.ended else "follow"
+            text = f"{name_of(run)} {how} {where}"
+            found[run.id] = Offer(run.id, str(run.folder.path), action, text)
+    return list(found.values())[:OFFERED]
+
+
+def _waiting_runs() -> list[Run]:
+    """The newest runs that are in progress or were interrupted, newest first."""
     folder = home() / "runs"
     active = {path.resolve() for path in active_folders()}
     names = sorted((path for path in folder.glob("*") if path.is_dir()), reverse=True)
@@ -40,11 +64,8 @@ def offers() -> list[Offer]:
         except RunFolderError:
             continue
         done, total = run.progress
-        name, step = name_of(run), step_word(run.spec)
-        if path.resolve() in active and not run.ended:
-            text = f"{name} is in progress: {step} {done:,} of {total:,}."
-            found.append(Offer(run.id, str(path), "follow", text))
-        elif run.status == "interrupted" and done < total and run.checkpoint is not None:
-            text = f"{name} was interrupted at {step} {done:,} of {total:,}."
-            found.append(Offer(run.id, str(path), "resume", text))
-    return found[:OFFERED]
+        if (path.resolve() in active and not run.ended) or (
+            run.status == "interrupted" and done < total
+        ):
+            found.append(run)
+    return found

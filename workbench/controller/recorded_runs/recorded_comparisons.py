@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 from workbench.compare.record import SavedComparison, comparisons_folder
@@ -18,20 +19,24 @@ class RecordedComparison(NamedTuple):
     id: str
     title: str
     """Its engines and model, or why it cannot be opened."""
+    runs: tuple[str, ...] = ()
+    """Ids of its runs."""
 
 
 def recorded_comparisons() -> list[RecordedComparison]:
     """The newest comparisons, newest first."""
     # An id begins with its time.
     paths = sorted(comparisons_folder().glob("*.json"), reverse=True)[:MOST]
-    return [RecordedComparison(path.stem, _title(path.stem)) for path in paths]
+    return [_read(path) for path in paths]
 
 
-def _title(comparison_id: str) -> str:
+def _read(path: Path) -> RecordedComparison:
     try:
-        saved = SavedComparison.read(comparisons_folder() / f"{comparison_id}.json")
-        engines = ", ".join(saved.engines)
-        models = {load_run(run_id).spec["model"] for run_id in saved.runs.values()}
+        saved = SavedComparison.read(path)
+        runs = tuple(saved.runs.values())
+        models = {load_run(run_id).spec["model"] for run_id in runs}
     except RunFolderError as error:
-        return str(error)
-    return f"{engines} on {', '.join(models)}" if models else engines
+        return RecordedComparison(path.stem, str(error))
+    engines = ", ".join(saved.engines)
+    title = f"{engines} on {', '.join(models)}" if models else engines
+    return RecordedComparison(path.stem, title, runs)

@@ -73,7 +73,8 @@ class RecordedRuns:
         self._listing.ask(self._poll)
 
     def open(self, run_id: str) -> None:
-        """Show a run: its settings, results, figure, and why it failed."""
+        """Show a run: its settings, results, figure, and why it failed; its row is read again."""
+        self._listing.ask(lambda: self._index.doubt(run_id))
         self._act(lambda: self._open(run_id), "Reading the run …")
 
     def compare(self, run_ids: Sequence[str]) -> None:

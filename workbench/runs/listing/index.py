@@ -45,7 +45,7 @@ class RunIndex:
 
     A run whose worker is alive is read each time. Of the others a change is known by the
     modification time of the folder, since records and labels are replaced atomically; an in-place
-    edit of a record is not noticed.
+    edit of a record is noticed after `doubt`.
     """
 
     def __init__(self, runs: Path | None = None) -> None:
@@ -90,6 +90,11 @@ class RunIndex:
                 self.rows[run_id] = row = seen.reader.read()
                 rows.append(row)
         return rows
+
+    def doubt(self, run_id: str) -> None:
+        """Let the next `poll` read a run again, whether or not its folder has changed."""
+        if run_id in self._seen:
+            self._seen[run_id] = self._seen[run_id]._replace(settled=False)
 
     @property
     def incomplete(self) -> list[str]:

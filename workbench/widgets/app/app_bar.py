@@ -51,3 +51,9 @@ class AppBar(anywidget.AnyWidget):
     def show(self, steps: Sequence[Step]) -> None:
         """Show the state of each step."""
         self.steps = [step._asdict() for step in steps]
+
+    def show_machine(self, busy: bool, sentence: str) -> None:
+        """Show whether other programs use the machine; callable from any thread."""
+        with self.hold_sync():
+            self.machine = "busy" if busy else "quiet"
+            self.machine_detail = sentence

@@ -27,6 +27,9 @@ class FormFiller:
         self._models.choose_dataset(was.dataset, was.target, was.groups)
         if was.model:
             self._models.choose(was.model)
+        else:
+            name = run.spec["model"]
+            self._models.field.problem = f"{name} is no sample: choose its file or module here."
 
     def fill_empty(self, run: Run) -> None:
         """The same, unless a user has already chosen another model or typed settings."""

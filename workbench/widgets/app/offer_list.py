@@ -1,4 +1,4 @@
-"""Runs that a new page offers to follow or to resume."""
+"""Runs and comparisons that a new page offers to show or to resume."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.widgets.bundle import bundle
 
 
 class OfferList(anywidget.AnyWidget):
-    """A line with a button for each run; nothing while there is none."""
+    """A line with a button for each offer; nothing while there is none."""
 
     _esm = bundle("offer_list.js")
     _css = bundle("offer_list.css")
@@ -27,16 +27,18 @@ class OfferList(anywidget.AnyWidget):
             }
         )
     ).tag(sync=True)
-    """One dict a run; `action` is "follow" or "resume"."""
+    """One dict an offer; `action` is "follow" or "resume"."""
 
     def __init__(self, accept: Callable[[Offer], None], **kwargs: Any) -> None:
         """Create an empty list.
 
         Args:
-            accept: called with the offer that a user accepts; must return immediately.
+            accept: called with the offered run that a user accepts; must return immediately.
         """
         super().__init__(**kwargs)
         self._accept = accept
+        self.on_comparison: Callable[[str], None] = lambda _: None
+        """Called with the id of the offered comparison that a user accepts."""
         self._known: dict[str, Offer] = {}
         self.on_msg(self._on_message)
 
@@ -47,16 +49,19 @@ class OfferList(anywidget.AnyWidget):
             {"id": offer.id, "action": offer.action, "text": offer.text} for offer in offers
         ]
 
-    def accept(self, run_id: str) -> None:
+    def accept(self, offered_id: str) -> None:
         """Accept an offer, and remove it and the others."""
-        offer = self._known.get(run_id)
+        offer = self._known.get(offered_id)
         if offer is not None:
             self.show([])
-            self._accept(offer)
+            if offer.folder:
+                self._accept(offer)
+            else:
+                self.on_comparison(offer.id)
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
         match content:
-            case {"kind": "accept", "id": str(run_id)}:
-                self.accept(run_id)
-            case {"kind": "dismiss", "id": str(run_id)}:
-                self.show([each for key, each in self._known.items() if key != run_id])
+            case {"kind": "accept", "id": str(offered_id)}:
+                self.accept(offered_id)
+            case {"kind": "dismiss", "id": str(offered_id)}:
+                self.show([each for key, each in self._known.items() if key != offered_id])

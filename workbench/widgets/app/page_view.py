@@ -7,7 +7,7 @@ from collections.abc import Callable
 from workbench.controller.jobs.job import ComparisonJob, Job, model_of
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.recorded_runs.result_table import result_table
-from workbench.controller.state import State
+from workbench.controller.state import PREPARING, State
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.profiling import Profile
@@ -48,11 +48,15 @@ class PageView(View):
         self._show_code, self._show_what_trains = show_code, show_what_trains
         self.job: Job | None = None
         """The job in progress."""
+        self._started_from = ""
+        """The step that was shown when a job began to be prepared."""
         self._compared: ComparisonJob | None = None
         """The last comparison of this page, once it has ended."""
 
     def show_state(self, state: State) -> None:
         self._figure.active = state.active
+        if state is PREPARING:
+            self._started_from = self._bar.selected
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._bar.verdict = ""  # of the model before
@@ -79,7 +83,8 @@ class PageView(View):
             self._recorded.value = ""
             self._comparison.show(job.comparison)
             self._show_what_trains()
-        self._bar.selected = "compare" if isinstance(job, ComparisonJob) else "train"
+        if self._bar.selected == self._started_from:  # else the user has moved on meanwhile
+            self._bar.selected = "compare" if isinstance(job, ComparisonJob) else "train"
 
     def job_ended(self, job: Job) -> None:
         self.job = None

@@ -81,7 +81,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         """Code of the recorded runs that are compared; empty while a comparison is set up."""
         self._make_parts(offered, may_save() if saves_notebook is None else saves_notebook)
         # Last, as their threads hold the page.
-        self._watch = MachineWatch(self._show_machine, self._worker_pids)
+        self._watch = MachineWatch(self.bar.show_machine, self._worker_pids)
         self.runs = RunBrowser(
             on_compare=self._compare_runs,
             on_resume=self._resumed,
@@ -145,6 +145,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.trainer.engines.observe(self._show_what_trains, "value")
         self.runs.observe(self._show_code, "code")
         self.recorded.observe(self._on_recorded, "value")
+        self.offers.on_comparison = self._show_comparison
         self._show_what_trains()
 
     @classmethod
@@ -255,6 +256,10 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.bar.selected = "train"
         self.trainer.own_examples.begin_with(run)
 
+    def _show_comparison(self, comparison_id: str) -> None:
+        self.recorded.value = comparison_id
+        self.bar.selected = "compare"
+
     def _on_recorded(self, change: Any) -> None:
         comparison_id = change.new.strip()
         self.recorded.problem = ""
@@ -281,11 +286,6 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         if self._recorded_code:
             steps["compare"] = self._recorded_code
         self.code.code = {**steps, "runs": self.runs.code}
-
-    def _show_machine(self, busy: bool, sentence: str) -> None:
-        with self.bar.hold_sync():
-            self.bar.machine = "busy" if busy else "quiet"
-            self.bar.machine_detail = sentence
 
     def _worker_pids(self) -> list[int]:
         job = self._page_view.job

@@ -200,6 +200,7 @@ class GraphView(anywidget.AnyWidget):
         if profile is None:
             self.paint_by, self.painted_note = "", ""
             return ""
+        self.wait()
         said = [self._paint_on(self._file(key)) for key in self.shown]
         self.paint_by = by
         self.painted_note = " ".join(dict.fromkeys(said))
@@ -220,8 +221,8 @@ class GraphView(anywidget.AnyWidget):
         Raises:
             ModelError: it cannot be written.
         """
-        files = [self._file(key) for key in self.shown]
-        return write_model_explorer(files, self.name, Path(path))
+        self.wait()
+        return write_model_explorer([self._file(key) for key in self.shown], self.name, Path(path))
 
     def close(self) -> None:
         """Close the view and end its thread."""

@@ -177,7 +177,10 @@ class GraphView {
       },
       onScene: () => {
         this.row.link(this.model.get("shown"), false);
-        if (key === this.row.active) this.fillTree();
+        if (key !== this.row.active) return;
+        this.fillTree();
+        // What is said of a group is also whether it is open.
+        if ((pane.selected ?? 0) < 0) this.side.showSelection(pane);
       },
     });
     new PaneInput(pane, { onSelect: (item) => this.select(key, item), onSearch: () => this.toolbar.search.focus() });

@@ -117,6 +117,9 @@ export class RunActions {
   private readonly buttons = new Map<string, HTMLButtonElement>();
   private readonly selected = element("span", { class: "wb-run-selected" });
   private readonly editor = element("form", { class: "wb-run-editor", hidden: "" });
+  private readonly problem = element("p", { id: freshId("problem"), class: "wb-run-editor-problem", role: "alert" });
+  /** Whether the form stays until it is known how its action ended. */
+  private awaiting = false;
   private rows: RunRow[] = [];
   private hidden: RunRow[] = [];
 
@@ -153,6 +156,17 @@ export class RunActions {
     }
   }
 
+  /** Closes the form of an action that is done; tells whether the outcome is shown in the form: why the action was refused. */
+  showOutcome(outcome: string, message: string): boolean {
+    if (!this.awaiting) return false;
+    if (outcome === "done") this.close();
+    const refused = outcome === "error";
+    this.problem.textContent = refused ? message : "";
+    this.editor.querySelector("input")?.setAttribute("aria-invalid", String(refused));
+    this.editor.querySelector('[type="submit"]')?.setAttribute("aria-disabled", String(outcome === "busy"));
+    return refused;
+  }
+
   /** Runs an action, or asks for its argument. */
   start(name: string): void {
     const action = ACTIONS.find((each) => each.name === name);
@@ -169,7 +183,13 @@ export class RunActions {
 
   private edit(name: string, rows: RunRow[], field: Field): void {
     const id = freshId("run-field");
-    const attributes = { id, maxlength: String(field.longest), placeholder: field.placeholder, spellcheck: "false" };
+    const attributes = {
+      id,
+      maxlength: String(field.longest),
+      placeholder: field.placeholder,
+      spellcheck: "false",
+      "aria-describedby": this.problem.id,
+    };
     const input = field.many
       ? element("textarea", { ...attributes, rows: "3" })
       : element("input", { ...attributes, type: "text" });
@@ -186,16 +206,21 @@ export class RunActions {
     const cancel = element("button", { type: "button", class: "wb-button wb-small" }, "Cancel");
     const save = element("button", { type: "submit", class: "wb-button wb-small wb-primary" }, name === "export" ? "Export" : "Save");
     const label = element("label", { for: id }, field.label + whose);
-    this.editor.replaceChildren(label, input, ...(field.ways ? [way] : []), save, cancel);
+    this.awaiting = false;
+    this.problem.textContent = "";
+    this.editor.replaceChildren(label, input, ...(field.ways ? [way] : []), save, cancel, this.problem);
     this.editor.hidden = false;
     this.editor.onsubmit = (event) => {
       event.preventDefault();
+      if (save.getAttribute("aria-disabled") === "true") return;
       if (name === "tag" && rows.length > 1) this.tagAll(rows, input.value);
       else {
         if (field.ways) fitSuffix();
         this.act(way.value === ADAPTERS ? name : way.value || name, idsOf(rows), input.value);
       }
-      this.close();
+      // A path may be refused: what was typed is kept until the file is written.
+      this.awaiting = name === "export";
+      if (!this.awaiting) this.close();
     };
     cancel.onclick = () => this.close();
     this.editor.onkeydown = (event) => {
@@ -223,9 +248,11 @@ export class RunActions {
   }
 
   private close(): void {
+    this.awaiting = false;
+    const focused = this.editor.contains(document.activeElement);
     this.editor.hidden = true;
     this.editor.replaceChildren();
-    this.onDone();
+    if (focused) this.onDone();
   }
 }
 

@@ -218,7 +218,8 @@ class RunTableView {
   }
 
   private showMessage(): void {
-    const text = this.model.get("message");
+    const message = this.model.get("message");
+    const text = this.actions.showOutcome(this.model.get("outcome"), message) ? "" : message;
     if (this.messageText.textContent !== text) this.messageText.textContent = text;
     this.message.dataset["outcome"] = this.model.get("outcome");
     this.message.classList.toggle("wb-notice", text !== "");

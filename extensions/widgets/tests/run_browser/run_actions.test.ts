@@ -66,6 +66,33 @@ describe("what is done with runs of the table", () => {
     expect(model.sent.at(-1)).toEqual({ kind: "act", name: "cancel", runs: [], text: "" });
   });
 
+  it("keeps the form of an export that is refused, with what was typed and the reason at the field", () => {
+    const { el, model, button } = render([row("a")]);
+    model.receive("selected", ["a"]);
+    button("Export …").click();
+    const form = el.querySelector("form") as HTMLFormElement;
+    const input = form.querySelector("input") as HTMLInputElement;
+    input.value = "/dev/null/a.onnx";
+    form.requestSubmit();
+    model.receive("outcome", "busy");
+    const sent = model.sent.length;
+    form.requestSubmit();
+    expect(model.sent).toHaveLength(sent);
+    model.receive("message", "/dev/null is not a folder.");
+    model.receive("outcome", "error");
+    expect([form.hidden, input.value, input.getAttribute("aria-invalid")]).toEqual([false, "/dev/null/a.onnx", "true"]);
+    expect(document.getElementById(input.getAttribute("aria-describedby") ?? "")?.textContent).toBe("/dev/null is not a folder.");
+    expect(el.querySelector(".wb-run-message [role=status]")?.textContent).toBe("");
+    input.value = "a.onnx";
+    form.requestSubmit();
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "export", runs: ["a"], text: "a.onnx" });
+    model.receive("outcome", "busy");
+    model.receive("message", "Exported to /here/a.onnx.");
+    model.receive("outcome", "done");
+    expect(form.hidden).toBe(true);
+    expect(el.querySelector(".wb-run-message [role=status]")?.textContent).toBe("Exported to /here/a.onnx.");
+  });
+
   it("changes the tags that several runs share, and leaves the others", () => {
     const { model, el, press, button } = render([row("a", { started: 2, tags: ["x", "both"] }), row("b", { tags: ["both", "y"] })]);
     const saved = (text: string) => {

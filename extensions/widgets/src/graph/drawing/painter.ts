@@ -157,7 +157,8 @@ export class SvgPainter implements Painter {
   }
 
   text(x: number, y: number, text: string, style: TextStyle): void {
-    const shown = style.widest ? shorten(text, style.widest, (part) => part.length * style.size * 0.56) : text;
+    const character = style.size * (style.bold ? 0.62 : 0.56);
+    const shown = style.widest ? shorten(text, style.widest, (part) => part.length * character) : text;
     this.parts.push(
       `<text x="${round(x)}" y="${round(y)}" font-size="${style.size}" fill="${style.color}" ` +
         `font-weight="${style.bold ? 600 : 400}" text-anchor="${ANCHORS[style.align ?? "left"]}" ` +

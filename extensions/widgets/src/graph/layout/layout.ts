@@ -33,6 +33,7 @@ const NODE_GAP = 18;
 const RANK_GAP = 26;
 /** As far from the corners of a box as this a line may end. */
 const CORNER = 8;
+const TURN = 9;
 /** Up to so many boxes are laid out by dagre at once: it takes about 20 ms. */
 const BAND = 56;
 
@@ -63,17 +64,23 @@ export async function layOut(input: LayoutInput, pause: Pause): Promise<LayoutRe
     const line = place.get(from) === place.get(to) ? null : found.lines[next++]!;
     const up = line !== null && line[line.length - 1]!.y < line[0]!.y;
     if (!line || up) return straight(places[from]!, sizes[from]!, places[to]!, sizes[to]!);
-    // It ends at the border of a run, which is as wide as its widest box.
-    const start = onto(line[0]!, places[from]!, sizes[from]!);
-    return [start, ...line.slice(1, -1), onto(line[line.length - 1]!, places[to]!, sizes[to]!)];
+    // dagre ends it anywhere on the border of a run, which is as wide as its widest box.
+    const start = { x: above(line[0]!, places[from]!, sizes[from]!), y: places[from]!.y + sizes[from]!.height };
+    const end = { x: above(line[line.length - 1]!, places[to]!, sizes[to]!), y: places[to]!.y };
+    return [start, ...line.slice(1, -1), ...turn(line[line.length - 2]!, end), end];
   });
   return { ...found, places, lines };
 }
 
-/** The point moved sideways to where it is on the box. */
-function onto({ x, y }: Point, place: Point, { width }: Size): Point {
+/** Where a line that comes from the side turns down, so that its arrow is above the box. */
+function turn(from: Point, { x, y }: Point): Point[] {
+  return Math.abs(x - from.x) > y - from.y ? [{ x, y: y - TURN }] : [];
+}
+
+/** The x nearest to that of the point which is above the box, not above its corners. */
+function above({ x }: Point, place: Point, { width }: Size): number {
   const corner = Math.min(CORNER, width / 2);
-  return { x: Math.min(Math.max(x, place.x + corner), place.x + width - corner), y };
+  return Math.min(Math.max(x, place.x + corner), place.x + width - corner);
 }
 
 /** The boxes in runs: in one, each is the only one to follow the one before, and follows it alone. */

@@ -43,6 +43,7 @@ export class SidePanel {
     this.tree.select(item);
     if (!pane || item === null) {
       this.details.showNothing();
+      this.say("");
       return;
     }
     const { data } = pane;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bands, layOut, type LayoutInput, type LayoutResult, runsOf } from "../../../src/graph/layout/layout";
+import { bands, layOut, type LayoutInput, type LayoutResult, type Point, runsOf } from "../../../src/graph/layout/layout";
 
 const always = async () => true;
 const boxes = (count: number) => Array.from({ length: count }, () => ({ width: 100, height: 40 }));
@@ -68,6 +68,16 @@ describe("the layout of a group", () => {
         expect(y).toBeLessThanOrEqual(place.y + 40.001);
       }
     });
+  });
+
+  it("ends a line above its box, however far from the side it comes", async () => {
+    const edges = [...Array(20).keys()].map((from): [number, number] => [from, 20]);
+    const made = (await layOut({ sizes: boxes(21), edges }, always))!;
+    for (const line of made.lines) {
+      const [before, end] = line.slice(-2) as [Point, Point];
+      expect(end.y).toBe(made.places[20]!.y);
+      expect(Math.abs(end.x - before.x)).toBeLessThanOrEqual(end.y - before.y);
+    }
   });
 
   it("takes boxes that follow each other without a fork for one", () => {
