@@ -139,6 +139,7 @@ def test_a_killed_run_loses_no_more_than_the_steps_since_its_checkpoint(
 
 @pytest.mark.sweep
 @pytest.mark.timeout(1800)
+@pytest.mark.usefixtures("real_children")
 def test_a_hundred_kills_at_random_instants(
     digits: Dataset, uninterrupted: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +154,7 @@ def test_a_hundred_kills_at_random_instants(
 
 @pytest.mark.sweep
 @pytest.mark.timeout(1800)
+@pytest.mark.usefixtures("real_children")
 def test_kills_of_an_engine_with_state_of_its_own(
     digits: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
