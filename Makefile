@@ -5,7 +5,7 @@
 #   LAB_ARGS=--no-browser        handed to JupyterLab by `make lab`
 #   CHROMIUM=/path/to/chromium   the browser of the browser tests
 #   PYTEST_ARGS="-k digits"      handed to pytest by `make test` and `make test-all`
-#   JOBS=4                       test files run side by side, two more than cores; each takes about 1 GB
+#   JOBS=5                       test files run side by side, three more than cores; each takes about 1 GB
 #   MODULES="runs compare"       the parts that `make mutants` tries; default all
 #   SAMPLE=40 SEED=1             how many mutants of each part it tries, and which; default all
 #   MINUTES=10                   how long it tries those of each part; default as long as it takes
@@ -27,7 +27,7 @@ INSTALLED := $(VENV)/.installed
 EXTRAS ?= cpu,hf,lightning,deepspeed,federated,test
 LAB_ARGS ?=
 PYTEST_ARGS ?=
-JOBS ?= 4
+JOBS ?= 5
 # In a container people are root, and Jupyter wants to hear that this is meant.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
