@@ -46,6 +46,8 @@ def restored(run: Run) -> Restored:
     own_dataset = None
     if isinstance(model, Model):
         defaults, own_dataset = model.defaults, model.dataset
+    elif file := _onnx_file(run):
+        model = file
     else:
         with contextlib.suppress(ModelError):
             sample = find_sample(name)
@@ -67,8 +69,7 @@ def restored(run: Run) -> Restored:
         settings["federation"] = form_of(run.federation.options, run.federation.split)
     table = _table(run)
     if table is not None:
-        here, path = Path.cwd(), Path(table.file)
-        dataset = str(path.relative_to(here) if path.is_relative_to(here) else path)
+        dataset = _from_here(Path(table.file))
     return Restored(
         model,
         "" if dataset == own_dataset else dataset,
@@ -77,6 +78,23 @@ def restored(run: Run) -> Restored:
         settings,
         run.config.ortmodule.changed,
     )
+
+
+def _onnx_file(run: Run) -> str:
+    """The path of the ONNX file that was trained; empty for another model, or if it is gone.
+
+    No other file is named to the page: loading it could execute it.
+    """
+    file = run.spec.get("model_file")
+    if not isinstance(file, str) or not file.endswith(".onnx") or not Path(file).is_file():
+        return ""
+    return _from_here(Path(file))
+
+
+def _from_here(path: Path) -> str:
+    """Relative to the working directory if it is in it."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _table(run: Run) -> CsvTable | None:

@@ -73,6 +73,11 @@ class Model:
         return self._source.outputs
 
     @property
+    def file(self) -> Path | None:
+        """The ONNX file that it was loaded from; None for another model."""
+        return self._source.file
+
+    @property
     def has_module(self) -> bool:
         """Whether it has an `nn.Module`; False for a model loaded from an ONNX file."""
         return self._source.has_module

@@ -8,6 +8,8 @@ torch. None of it is needed for the native classes.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 
@@ -44,3 +46,23 @@ def native() -> ModuleType:
             "onnxruntime-training-cpu==1.19.2"
         )
     return module
+
+
+_WARNING = 2
+
+
+@contextmanager
+def default_log_severity(severity: int) -> Iterator[None]:
+    """Lowest severity that ONNX Runtime's default logger prints: of what no session logs.
+
+    Builders of gradients, such as that of ORTModule, log there, whatever their options say.
+
+    Args:
+        severity: from 0, all, to 4, fatal errors alone; 2, warnings, again afterwards.
+    """
+    module = native()
+    module.set_default_logger_severity(severity)
+    try:
+        yield
+    finally:
+        module.set_default_logger_severity(_WARNING)

@@ -166,6 +166,7 @@ def write_run_folder(
         {
             "config": config.model_dump(),
             "model": model.name,
+            "model_file": None if model.file is None else str(model.file.absolute()),
             "dataset": dataset.name,
             "samples": len(dataset.train),
             "detached": detached,

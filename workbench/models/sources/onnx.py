@@ -78,6 +78,11 @@ class OnnxSource(Source):
 
     @property
     @override
+    def file(self) -> Path:
+        return self._path
+
+    @property
+    @override
     def notices(self) -> tuple[str, ...]:
         return self._notices
 

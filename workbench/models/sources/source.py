@@ -47,6 +47,11 @@ class Source(ABC):
         return True
 
     @property
+    def file(self) -> Path | None:
+        """The file that is the whole model; None for one that is made by code."""
+        return None
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """Messages about changes that were needed to make the model trainable."""
         return ()

@@ -8,10 +8,9 @@ The layout is that required by ONNX Runtime's on-device `Module`:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import ArtifactsError
 from workbench.onnx_io.rewrite_check import check_rewrite, output_spec, output_specs
@@ -23,7 +22,7 @@ from workbench.ort.graph.node_origins import NodeOrigin, NodeOrigins
 from workbench.ort.graph.safe_pooling import write_safe_pooling
 from workbench.ort.graph.standard_gradients import write_standard_gradients
 from workbench.ort.graph.sums import write_additions
-from workbench.ort.native import native
+from workbench.ort.native import default_log_severity, native
 from workbench.settings.operator_kernels import ONNX_RUNTIME
 
 if TYPE_CHECKING:
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
 MICROSOFT = "com.microsoft"
 
 _ERROR = 3
-_WARNING = 2
-"""Severities of ONNX Runtime's log."""
+"""Severity of ONNX Runtime's log."""
 
 _RESET = "lazy_reset_grad"
 _ALWAYS = "state.overwrite"
@@ -180,7 +178,7 @@ def _native_gradient(model: onnx.ModelProto, trainable: set[str], loss: str) -> 
     ort = native()
     options = ort.SessionOptions()
     options.log_severity_level = _ERROR
-    with _quiet(ort):
+    with default_log_severity(_ERROR):  # else a line for every graph transformer
         try:
             optimized: bytes = ort.get_optimized_model(
                 model.SerializeToString(), trainable, options
@@ -196,16 +194,6 @@ def _native_gradient(model: onnx.ModelProto, trainable: set[str], loss: str) -> 
                 "with PyTorch does not need this gradient."
             ) from error
     return optimized, built
-
-
-@contextmanager
-def _quiet(ort: Any) -> Iterator[None]:
-    """Suppress the line that ONNX Runtime logs for every graph transformer."""
-    ort.set_default_logger_severity(_ERROR)
-    try:
-        yield
-    finally:
-        ort.set_default_logger_severity(_WARNING)
 
 
 def _write_state(graph: onnx.GraphProto, updates: Sequence[StateUpdate]) -> dict[str, str]:

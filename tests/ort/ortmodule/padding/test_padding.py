@@ -54,6 +54,11 @@ def test_padding_that_results_show_is_computed(name: str, answers: Answers) -> N
     assert answer["report"][1].startswith(f"nothing is left out: {why}")
 
 
+def test_nothing_is_logged(answers: Answers) -> None:
+    """The builder of gradients logs constants that it drops to a logger without our options."""
+    assert "onnxruntime:Default" not in answers.end, answers.end
+
+
 def test_batches_of_other_shapes_are_pytorchs(answers: Answers) -> None:
     answer = answers["padding_shapes"]
     assert answer["loss"] <= 1e-6, f"losses differ by {answer['loss']}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.ort.graph.padding.remove_padding import PaddingReport
-from workbench.ort.native import native
+from workbench.ort.native import default_log_severity, native
 from workbench.ort.ortmodule.aten import Kernels, Libraries
 from workbench.ort.ortmodule.differentiate.own_kernels import OwnKernels
 from workbench.settings.operator_kernels import libraries_of, sentence_of
@@ -65,8 +65,9 @@ def native_gradient(model: bytes, names: Differentiated, options: ORTModuleOptio
     transformers.enable_compute_optimizer = options.compute_optimizer
     transformers.propagate_cast_ops_config = casts
     builder = c.OrtModuleGraphBuilder()
-    builder.initialize(model, configuration)
-    builder.build(transformers)
+    with default_log_severity(int(configuration.loglevel)):
+        builder.initialize(model, configuration)
+        builder.build(transformers)
     return builder
 
 
