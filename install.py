@@ -67,7 +67,7 @@ def pip_settings(pip: list[str]) -> dict[str, str]:
 def environment(settings: dict[str, str]) -> dict[str, str]:
     """The environment of uv: this one, and pip's settings where it says nothing else."""
     handed = {
-        variable: ",".join(settings[name].split()) if name in COMMAS else settings[name]
+        variable: ("," if name in COMMAS else " ").join(settings[name].split())
         for name, variable in SETTINGS.items()
         if name in settings
     }

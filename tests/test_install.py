@@ -72,17 +72,31 @@ def test_what_cannot_be_installed_fails(tmp_path: Path, wheels: Path) -> None:
     assert "large" in outcome.stdout + outcome.stderr
 
 
+PIP_CONF = """
+[global]
+timeout = 1
+find-links =
+  /a
+  /b
+extra-index-url =
+  file:///one
+  file:///two
+"""
+
+
 def test_the_environment_comes_before_files_and_uvs_settings_before_pips(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (tmp_path / "pip.conf").write_text("[global]\ntimeout = 1\nfind-links =\n  /a\n  /b\n", "utf-8")
+    (tmp_path / "pip.conf").write_text(PIP_CONF, "utf-8")
     monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
     monkeypatch.setenv("PIP_TIMEOUT", "2")
     monkeypatch.setenv("PIP_CONSTRAINT", "theirs.txt")
     monkeypatch.setenv("UV_CONSTRAINT", "mine.txt")
-    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    for name in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "UV_INDEX"):
+        monkeypatch.delenv(name, raising=False)
     settings = install.pip_settings([sys.executable, "-m", "pip"])
     handed = install.environment(settings)
     assert handed["UV_HTTP_TIMEOUT"] == "2"
     assert handed["UV_FIND_LINKS"] == "/a,/b"
+    assert handed["UV_INDEX"] == "file:///one file:///two"
     assert handed["UV_CONSTRAINT"] == "mine.txt"
