@@ -32,24 +32,32 @@ def wheels(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("uv_fails", [False, True], ids=["uv", "pip"])
-def test_what_pips_settings_and_the_constraints_name_is_installed(
-    tmp_path: Path, wheels: Path, uv_fails: bool
-) -> None:
+def installed(
+    tmp_path: Path, wheels: Path, package: str, **environment: str
+) -> tuple[subprocess.CompletedProcess[str], Path]:
+    """The installer in a new environment, constrained to small 1.0; and the Python in it."""
     venv.create(tmp_path / "environment")
     python = tmp_path / "environment" / "bin" / "python"
-    (tmp_path / "constraints.txt").write_text("small==1.0\n", "utf-8")
+    constraints = tmp_path / "constraints.txt"
+    constraints.write_text("small==1.0\n", "utf-8")
     settings = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "UV_CACHE_DIR": str(tmp_path)}
-    if uv_fails:
-        settings["UV_FIND_LINKS"] = str(tmp_path / "nowhere")
     outcome = subprocess.run(
-        [sys.executable, "install.py", str(python), str(tmp_path / "constraints.txt"), "small"],
+        [sys.executable, "install.py", str(python), str(constraints), package],
         cwd=ROOT,
-        env=os.environ | settings,
+        env=os.environ | settings | environment,
         capture_output=True,
         text=True,
         check=False,
     )
+    return outcome, python
+
+
+@pytest.mark.parametrize("uv_fails", [False, True], ids=["uv", "pip"])
+def test_what_pips_settings_and_the_constraints_name_is_installed(
+    tmp_path: Path, wheels: Path, uv_fails: bool
+) -> None:
+    failing = {"UV_FIND_LINKS": str(tmp_path / "nowhere")} if uv_fails else {}
+    outcome, python = installed(tmp_path, wheels, "small", **failing)
     assert outcome.returncode == 0, outcome
     assert ("uv could not install this" in outcome.stdout) == uv_fails, outcome
     printed = subprocess.check_output([python, "-c", "import small; print(small.version)"])
@@ -57,17 +65,7 @@ def test_what_pips_settings_and_the_constraints_name_is_installed(
 
 
 def test_what_cannot_be_installed_fails(tmp_path: Path, wheels: Path) -> None:
-    venv.create(tmp_path / "environment")
-    python = tmp_path / "environment" / "bin" / "python"
-    settings = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "UV_CACHE_DIR": str(tmp_path)}
-    outcome = subprocess.run(
-        [sys.executable, "install.py", str(python), "constraints.txt", "large"],
-        cwd=ROOT,
-        env=os.environ | settings,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    outcome, _ = installed(tmp_path, wheels, "large")
     assert outcome.returncode != 0
     assert "large" in outcome.stdout + outcome.stderr
 

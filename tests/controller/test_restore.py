@@ -11,6 +11,7 @@ from tests.runs.recorded import recorded
 from workbench import load_model
 from workbench.controller.restore import restored
 from workbench.data import Dataset
+from workbench.models.saved import load_saved
 from workbench.runs import load_run, train
 
 
@@ -37,6 +38,8 @@ def test_the_onnx_file_is_chosen_again_and_no_file_of_code(
     assert restored(load_run(run.id)).model == str(file)
     monkeypatch.chdir(tmp_path)
     assert restored(load_run(run.id)).model == "mlp.onnx"
+    # A run of the copy in a run folder names no file.
+    assert load_saved(run.folder.model_path).file is None
     file.rename(tmp_path / "mlp.py")
     assert restored(load_run(run.id)).model == ""
     run.folder.write_spec({**run.folder.read_spec(), "model_file": str(tmp_path / "mlp.py")})

@@ -74,7 +74,7 @@ class Model:
 
     @property
     def file(self) -> Path | None:
-        """The ONNX file that it was loaded from; None for another model."""
+        """The ONNX file that it was loaded from; None for another model, or a saved copy of one."""
         return self._source.file
 
     @property

@@ -36,8 +36,11 @@ class OnnxSource(Source):
         parameters: Mapping[str, ParameterSpec],
         notices: tuple[str, ...] = (),
         graph: onnx.ModelProto | None = None,
+        *,
+        saved: bool = True,
     ) -> None:
         self._path = path
+        self._saved = saved
         self._inputs = inputs
         self._outputs = outputs
         self._parameters = dict(parameters)
@@ -64,7 +67,7 @@ class OnnxSource(Source):
         unfit = onnx_graph.unfit_weights(model)
         if unfit:
             notices = (*notices, f"Not trained: {onnx_graph.unfit_sentence(unfit)}")
-        return cls(path, inputs, outputs, parameters, notices, model)
+        return cls(path, inputs, outputs, parameters, notices, model, saved=False)
 
     @property
     @override
@@ -78,8 +81,8 @@ class OnnxSource(Source):
 
     @property
     @override
-    def file(self) -> Path:
-        return self._path
+    def file(self) -> Path | None:
+        return None if self._saved else self._path
 
     @property
     @override

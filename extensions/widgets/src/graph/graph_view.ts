@@ -172,15 +172,13 @@ class GraphView {
     if (this.panes.has(key)) return;
     const pane = new Pane(data, this.layouts, {
       onOpened: (groups) => {
-        const paths = [...groups].map((group) => data.groupPaths[group]!);
-        this.save("opened", { ...this.model.get("opened"), [key]: paths });
+        this.save("opened", { ...this.model.get("opened"), [key]: [...groups].map((group) => data.groupPaths[group]!) });
       },
       onScene: () => {
         this.row.link(this.model.get("shown"), false);
         if (key !== this.row.active) return;
         this.fillTree();
-        // What is said of a group is also whether it is open.
-        if ((pane.selected ?? 0) < 0) this.side.showSelection(pane);
+        if ((pane.selected ?? 0) < 0) this.side.showSelection(pane); // which says whether a group is open
       },
     });
     new PaneInput(pane, { onSelect: (item) => this.select(key, item), onSearch: () => this.toolbar.search.focus() });
