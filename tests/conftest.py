@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.fork_server import ADDRESS, WORKERS_ADDRESS, ForkServer, forked_package
+from tests.fork_server import ADDRESS, WORKERS_ADDRESS, ForkServer, forked, forked_package
 from tests.notebook_kernels import choose_kernels, offer_forked_kernels
 from tests.scheduling import FileOrFolderScheduling
 from workbench.child_process import child
@@ -33,6 +34,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(each.close)
         os.environ[variable] = each.address
     offer_forked_kernels(server)
+    fork_test_processes(config)
+
+
+def fork_test_processes(config: pytest.Config) -> None:
+    """Have pytest-xdist start its processes as forks: most tests use PyTorch and its exporter."""
+    python = shlex.join(str(part) for part in forked())
+    processes = config.getoption("tx", [])
+    processes[:] = [f"popen//python={python}" if each == "popen" else each for each in processes]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:

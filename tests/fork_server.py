@@ -9,6 +9,7 @@ What a test starts, interrupts and kills is the small process of stand_in.py: it
 on and ends as the fork does; the fork is killed when it ends.
 
 Forks start their own child processes in the same way, and so do probes that call `fork_children`.
+The processes of pytest-xdist are forks themselves: see `fork_test_processes` of conftest.py.
 Workers of runs are forks, too: of a second server where their engine has no PyTorch in its process.
 """
 
@@ -235,8 +236,11 @@ def run(option: str, program: str, *arguments: str) -> int:
     """Run a module or code in this process, whose children are forked; returns its status."""
     import runpy
 
+    if option == "-u":  # a process of pytest-xdist, whose fixtures choose how children are started
+        option, program, *arguments = program, *arguments
+    else:
+        fork_children()
     sys.argv = [program, *arguments]
-    fork_children()
     try:
         if option == "-m":
             runpy.run_module(program, run_name="__main__", alter_sys=True)

@@ -1,5 +1,5 @@
-"""Imports of the processes that export models, verify gradients or are kernels, and the tables that
-every export makes.
+"""Imports of the processes that export models, verify gradients, run tests or are kernels, and the
+tables that every export makes.
 
 Imported by the fork server alone, once.
 """
@@ -21,6 +21,10 @@ for name in (
     *("workbench.artifacts.generation.build", "workbench.export.effects.refused_effects"),
     *("workbench.export.torch_exporter", "workbench.export.translations.translations"),
     *("workbench.cli", "workbench.verification.finite_differences", "workbench.widgets"),
+    # What test files import, each in every process.
+    *("accelerate", "flwr.app", "flwr.clientapp", "flwr.serverapp.strategy", "lightning"),
+    *("matplotlib.figure", "nbformat", "playwright.sync_api", "scipy.stats", "sklearn.datasets"),
+    *("transformers.trainer", "workbench.ort.ortmodule.module"),
 ):
     import_module(name)
 with kept_translation_table():

@@ -68,7 +68,7 @@ def test_building_says_each_step_and_leaves_nothing_else(
     built = build_extensions(report=lambda *step: said.append(step))
     assert built.extension.problem == ""
     assert built.seconds > 0
-    assert next(what for _, _, what in said) == "Compiling small.cpp"
+    assert next(what for _, _, what in said) == "Compiling torch_interop.cpp"
     assert [done for done, _, _ in said] == [0, 1, 2, 3]
     assert {steps for _, steps, _ in said} == {3}
     record = json.loads((built.extension.folder / RECORD).read_text())

@@ -122,9 +122,9 @@ def _build(extension: NativeExtension, report: Report) -> None:
     name = extension.name
     compiler = _compiler(name)
     headers, libraries = _torch() if name == TORCH_INTEROP else ((), None)
-    files = [source for source in sources(name) if source.suffix == ".cpp"]
-    steps = len(files) + 2
     with temporary_folder(target=extension.folder) as folder:
+        files = _translation_units(name, folder)
+        steps = len(files) + 2
         objects = []
         for done, source in enumerate(files):
             report(done, steps, f"Compiling {source.name}")
@@ -146,6 +146,20 @@ def _build(extension: NativeExtension, report: Report) -> None:
             shutil.move(extension.folder, f"{folder}/old")
         os.replace(made, extension.folder)
     report(steps, steps, "Done")
+
+
+def _translation_units(name: str, folder: Path) -> list[Path]:
+    """The files to compile one by one.
+
+    Those that include PyTorch's headers are compiled as one, written to `folder`: reading the
+    headers takes most of the time.
+    """
+    files = [source for source in sources(name) if source.suffix == ".cpp"]
+    if name != TORCH_INTEROP:
+        return files
+    whole = folder / f"{name}.cpp"
+    whole.write_text("".join(f'#include "{file}"\n' for file in files), encoding="utf-8")
+    return [whole]
 
 
 def _compiler(name: str) -> str:

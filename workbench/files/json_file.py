@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,10 @@ def read_json(path: Path) -> dict[str, Any]:
         RunFolderError: it is not a regular file, too large, cannot be read, or is not a JSON
             object.
     """
-    # Reading a FIFO could block forever.
-    if path.exists() and not path.is_file():
-        raise RunFolderError(f"{path} is not a file.")
     try:
+        # Reading a FIFO could block forever.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise RunFolderError(f"{path} is not a file.")
         with path.open("rb") as file:
             text = file.read(LARGEST_BYTES + 1)
         if len(text) > LARGEST_BYTES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -239,12 +240,19 @@ def losses_from_json(value: Any) -> tuple[Loss, ...]:
     Raises:
         ConfigError: `value` is invalid.
     """
-    records = [{"name": value}] if isinstance(value, str) else value
+    if isinstance(value, str):
+        return _losses_of_name(value)
+    records = value
     if not isinstance(records, list | tuple) or not records:
         raise ConfigError([f"loss={value!r}: a record holds a name, or a list of losses."])
     if not all(isinstance(record, Mapping) for record in records):
         raise ConfigError([f"loss={value!r}: a record holds a name, or a list of losses."])
     return tuple(Loss.from_record(record) for record in records)
+
+
+@lru_cache(maxsize=64)  # a list of runs reads the same few names a thousand times
+def _losses_of_name(name: str) -> tuple[Loss, ...]:
+    return (Loss.from_record({"name": name}),)
 
 
 def function_name(loss: str | Callable[..., Any]) -> str:

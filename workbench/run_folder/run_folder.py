@@ -154,16 +154,17 @@ class RunFolder:
         Raises:
             RunFolderError: see `read_spec`.
         """
+        path = self.spec_path
         try:
-            spec = read_json(self.spec_path)
+            spec = read_json(path)
         except FileNotFoundError:
             raise RunFolderError(f"{self.path} is not a run folder: it has no spec.json.") from None
         version = spec.get("format")
         if not isinstance(version, int):
-            raise RunFolderError(f"{self.spec_path} has no format version; it is not of a run.")
+            raise RunFolderError(f"{path} has no format version; it is not of a run.")
         what = f"Run {self.id}"
         refuse_newer_format(version, FORMAT_VERSION, what, RunFolderError, " to open it")
-        return spec, check_record(SpecRecord, spec, self.spec_path).config
+        return spec, check_record(SpecRecord, spec, path).config
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         write_json(self.summary_path, summary)
@@ -174,11 +175,12 @@ class RunFolder:
         Raises:
             RunFolderError: it is corrupt.
         """
+        path = self.summary_path
         try:
-            summary = read_json(self.summary_path)
+            summary = read_json(path)
         except FileNotFoundError:
             return None
-        check_record(SummaryRecord, summary, self.summary_path)
+        check_record(SummaryRecord, summary, path)
         return summary
 
     def checkpoints(self) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationInfo, field_validator
@@ -17,6 +18,8 @@ class PlainNumbers(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _refuse_text(cls, value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, bool | str | Mapping):  # as nearly all are
+            return value
         name = str(info.field_name)
         annotation = cls.model_fields[name].annotation
         if get_origin(annotation) is dict and isinstance(value, Mapping):
@@ -28,11 +31,16 @@ class PlainNumbers(BaseModel):
 
 
 def _refuse(name: str, value: Any, annotation: Any) -> None:
-    if not isinstance(value, bool | str):
-        return
+    if isinstance(value, bool | str) and (wanted := _numbers_alone(annotation)):
+        raise ValueError(f"{name}={value_text(value)}: must be {wanted}.")
+
+
+@lru_cache  # records of a thousand runs are read at once
+def _numbers_alone(annotation: Any) -> str:
+    """What to call them where a field accepts numbers and neither text nor booleans; else empty."""
     # Of a Literal the values, of a union the types.
     kinds = {annotation, *get_args(annotation)}
     kinds |= {type(each) for each in kinds if isinstance(each, bool | int | float | str)}
-    if kinds & {int, float} and not kinds & {bool, str}:
-        wanted = "a number" if float in kinds else "an integer"
-        raise ValueError(f"{name}={value_text(value)}: must be {wanted}.")
+    if not kinds & {int, float} or kinds & {bool, str}:
+        return ""
+    return "a number" if float in kinds else "an integer"
