@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.child_process.exit_reason import describe_exit
-from workbench.child_process.worker_exit import write_summary
+from workbench.child_process.exit_reason import describe_exit, exit_summary
 from workbench.run_folder.run_folder import RunFolder
+from workbench.run_folder.worker_exit import write_summary
 
 
 @pytest.mark.fault
@@ -17,7 +17,7 @@ from workbench.run_folder.run_folder import RunFolder
     ("number", "name"), [(signal.SIGSEGV, "SIGSEGV"), (signal.SIGRTMIN + 6, "signal 40")]
 )
 def test_every_signal_leaves_a_summary(number: int, name: str, tmp_path: Path) -> None:
-    write_summary(tmp_path, "fake", -number, {})
+    write_summary(tmp_path, "fake", exit_summary(tmp_path, -number))
     summary = RunFolder(tmp_path).read_summary()
     assert summary is not None
     assert summary["error"]["type"] == name

@@ -127,12 +127,13 @@ def test_memory_that_was_given_back_before_it_looked_counts_as_well(
 
 def test_it_imports_the_standard_library_and_its_neighbours_alone() -> None:
     """It runs without site-packages, and without this package's own start."""
-    folder = Path(watchdog.__file__).parent
-    files = ("exit_reason", "resident_set", "worker_exit")
-    neighbours = {f"workbench.child_process.{name}" for name in files}
-    for file in ("watchdog", *files):
+    package = Path(watchdog.__file__).parents[1]
+    files = ("child_process.exit_reason", "child_process.resident_set", "run_folder.worker_exit")
+    neighbours = {f"workbench.{name}" for name in files}
+    for file in ("child_process.watchdog", *files):
         names = set()
-        for node in ast.walk(ast.parse((folder / f"{file}.py").read_text(encoding="utf-8"))):
+        path = package / f"{file.replace('.', '/')}.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):

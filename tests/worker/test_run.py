@@ -15,7 +15,7 @@ from tests.runs.written import write_run
 from workbench.run_folder.control import create_control
 from workbench.run_folder.events import Event
 from workbench.run_folder.run_folder import RunFolder
-from workbench.worker import __main__ as program
+from workbench.worker import process as program
 from workbench.worker.control import Control
 
 EVALUATIONS: list[Event] = [
@@ -49,9 +49,8 @@ def start(monkeypatch: pytest.MonkeyPatch, stops: list[Callable[[], None]]) -> S
     ) -> tuple[int, RunFolder]:
         folder = write_run("of-a-worker", EVALUATIONS, **settings).folder
         folder.write_spec({**folder.read_spec(), "resumed_from": resumed_from})
-        monkeypatch.setattr(program, "train_run", lambda *given: train(given[-1]))
         monkeypatch.setattr(sys, "argv", ["workbench.worker", str(folder.path)])
-        return program.main(program.train_run), folder
+        return program.main(lambda *given: train(given[-1])), folder
 
     return run
 
@@ -69,6 +68,10 @@ def completes(evaluation: dict[str, Any] | None) -> Train:
         summary.update(status="completed", steps=9, evaluation=evaluation)
 
     return train
+
+
+def trains_nothing(*given: Any) -> None:
+    completes(None)(given[-1])
 
 
 def fails(summary: dict[str, Any]) -> None:
@@ -168,15 +171,15 @@ def test_a_run_that_has_ended_or_has_a_worker_is_left_alone(
 ) -> None:
     _, folder = start(completes(None))
     capsys.readouterr()
-    assert program.main(program.train_run) == program.EXIT_UNWRITABLE == 74
+    assert program.main(trains_nothing) == program.EXIT_UNWRITABLE == 74
     said = f"Run {folder.id} has ended; resume it with wb.resume, or start a new one.\n"
     assert capsys.readouterr().err == said
     folder.summary_path.unlink()
     with FileLock(folder.lock_path):
-        assert program.main(program.train_run) == program.EXIT_BUSY == 73
+        assert program.main(trains_nothing) == program.EXIT_BUSY == 73
     assert "already has a worker" in capsys.readouterr().err
     assert not folder.summary_path.exists()
-    assert program.main(program.train_run) == 0
+    assert program.main(trains_nothing) == 0
 
 
 @pytest.mark.fault
@@ -187,7 +190,7 @@ def test_a_corrupt_control_file_is_a_failure_with_a_reason(
     create_control(folder.control_path, None)
     folder.control_path.write_bytes(b"cut")
     monkeypatch.setattr(sys, "argv", ["workbench.worker", str(folder.path)])
-    assert program.main(program.train_run) == 1
+    assert program.main(trains_nothing) == 1
     summary = summary_of(folder)
     assert (summary["engine"], summary["status"]) == ("fake", "failed")
     assert str(folder.control_path) in summary["error"]["message"]

@@ -1,4 +1,4 @@
-"""Runs work that may crash in child processes; the watchdog of workers, and their exit status.
+"""Runs work that may crash in child processes; holds the watchdog of workers.
 
 The worker itself is `workbench.worker`.
 """

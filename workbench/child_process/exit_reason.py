@@ -56,6 +56,11 @@ def describe_exit(
     return {"type": kind, "message": message, "traceback": "\n".join(lines)}
 
 
+def exit_summary(folder: Path, exit_status: int) -> dict[str, object]:
+    """The summary of a run whose worker has exited without writing one."""
+    return {"status": "failed", "error": describe_exit(folder / "worker.log", exit_status)}
+
+
 def signal_name(number: int) -> str:
     """Name of a signal; most real-time signals have none."""
     try:

@@ -25,9 +25,9 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from workbench.child_process.exit_reason import EXIT_NOT_STARTED, EXIT_UNWRITABLE
+from workbench.child_process.exit_reason import EXIT_NOT_STARTED, EXIT_UNWRITABLE, exit_summary
 from workbench.child_process.resident_set import ResidentSet
-from workbench.child_process.worker_exit import (
+from workbench.run_folder.worker_exit import (
     failed,
     over_memory_limit,
     remove_unfinished,
@@ -135,8 +135,9 @@ class Watchdog:
                 return EXIT_UNWRITABLE
             remove_unfinished(self._folder)
             expected = status == 0 or -status in self._sent
+            summary = self._summary if expected else {}
             write_summary(
-                self._folder, self._watch.engine, status, self._summary if expected else {}
+                self._folder, self._watch.engine, summary or exit_summary(self._folder, status)
             )
         return status
 
@@ -284,7 +285,8 @@ def main() -> None:
     except CannotStartError as error:
         _log(f"{watch.command[0]} cannot be started: {error}")
         if watch.folder is not None:
-            write_summary(Path(watch.folder), watch.engine, EXIT_NOT_STARTED, {})
+            folder = Path(watch.folder)
+            write_summary(folder, watch.engine, exit_summary(folder, EXIT_NOT_STARTED))
         sys.exit(EXIT_NOT_STARTED)
     status = watchdog.run()
     if status >= 0:

@@ -23,7 +23,7 @@ from workbench.flower.server.federated_worker import Server, train_federated
 from workbench.run_folder.run_folder import RunFolder
 from workbench.settings.config import read_config
 from workbench.settings.federation import FederationOptions
-from workbench.worker.__main__ import run
+from workbench.worker.process import run
 
 SERVER_FOLDER = "server-folder"
 """The run folder, in the settings of the project."""

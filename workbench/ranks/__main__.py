@@ -1,7 +1,7 @@
 """The agent of a run that several processes train: `python -m workbench.ranks RUN_FOLDER`.
 
 It is torchrun's elastic agent, for one machine and without restarts: a run that failed is resumed
-by its user. Exit status: that of the worker, see `workbench.worker.__main__`; a signal that ends it
+by its user. Exit status: that of the worker, see `workbench.worker.process`; a signal that ends it
 before rank 0 can say so ends this process too.
 """
 
@@ -21,7 +21,7 @@ from workbench.ranks.failure import describe_failure, first_failure
 from workbench.ranks.peers import AGENT_VARIABLE
 from workbench.run_folder.run_folder import RunFolder
 from workbench.settings.config import read_config
-from workbench.worker.__main__ import EXIT_BUSY, EXIT_FAILED, end
+from workbench.worker.process import EXIT_BUSY, EXIT_FAILED, end
 
 if TYPE_CHECKING:
     from torch.distributed.elastic.multiprocessing.errors import ProcessFailure

@@ -20,9 +20,10 @@ from workbench.ranks.peers import EXIT_PEER_LOST, Peers
 from workbench.run_folder.run_folder import RunFolder
 from workbench.settings.config import read_config
 from workbench.worker import memory
-from workbench.worker.__main__ import build_engine, last_checkpoint, log, main, train_run
 from workbench.worker.batch_order import batches_after
 from workbench.worker.control import Control
+from workbench.worker.process import log, main
+from workbench.worker.train_run import build_engine, last_checkpoint, train_run
 
 EXIT_FAILED = 1
 

@@ -8,10 +8,10 @@ import re
 import shutil
 from pathlib import Path
 
-from workbench.child_process.worker_exit import forget_previous, remove_unfinished, restore_previous
 from workbench.files.advisory_lock import is_locked
 from workbench.files.temporary_folder import is_abandoned
 from workbench.run_folder.run_folder import RunFolder
+from workbench.run_folder.worker_exit import forget_previous, remove_unfinished, restore_previous
 
 TEMPORARY_RECORD = re.compile(r"\.(spec|summary|labels)\.json\.[a-z0-9_]{8}")
 """Temporary names under which a run's records are written before they are renamed."""

@@ -72,7 +72,8 @@ def test_a_worker_over_its_memory_limit_is_ended_with_an_error(misbehave: Misbeh
 FULL_DISK = """
 import os, sys
 from workbench.run_folder import events
-from workbench.worker.__main__ import main, train_run
+from workbench.worker.process import main
+from workbench.worker.train_run import train_run
 # A device that is always full stands in for the record of events.
 events.open_regular = lambda path, flags: os.open("/dev/full", os.O_WRONLY)
 sys.exit(main(train_run))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from workbench.child_process.worker_exit import forget_previous
 from workbench.data import load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.engines.base import EngineSetup
@@ -19,11 +18,12 @@ from workbench.machine.threads import default_threads
 from workbench.run_folder.checkpoint import read_weights
 from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
+from workbench.run_folder.worker_exit import forget_previous
 from workbench.settings.config import TrainingConfig, read_config
 from workbench.settings.federation import FederationOptions
 from workbench.worker import memory
-from workbench.worker.__main__ import last_checkpoint
 from workbench.worker.control import Control
+from workbench.worker.train_run import last_checkpoint
 
 if TYPE_CHECKING:
     from workbench.flower.grids.grid import ClientGrid

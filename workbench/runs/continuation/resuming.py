@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from workbench.child_process.worker_exit import PREVIOUS, forget_previous, restore_previous
 from workbench.data import load_saved_dataset
 from workbench.errors import ConfigError, ModelError, RunError, RunFolderError, nearest
 from workbench.load import load_model
@@ -21,6 +20,7 @@ from workbench.run_folder.checkpoint import ForeignCheckpointError, read_progres
 from workbench.run_folder.control import create_control
 from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
+from workbench.run_folder.worker_exit import PREVIOUS, forget_previous, restore_previous
 from workbench.runs.adapted_weights import recorded_weights
 from workbench.runs.cleanup import remove_abandoned_files
 from workbench.runs.continuation.replaced_model import replace_model, restore_model

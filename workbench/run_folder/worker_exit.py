@@ -1,4 +1,4 @@
-"""Clean-up after a worker has exited: its summary and unfinished checkpoints.
+"""Clean-up of a run folder after its worker has exited: summary and unfinished checkpoints.
 
 The watchdog uses it: standard library only.
 """
@@ -14,8 +14,6 @@ import stat
 import time
 from pathlib import Path
 from typing import Any
-
-from workbench.child_process.exit_reason import describe_exit
 
 PREVIOUS = {"summary.json": "summary.previous.json", "spec.json": "spec.previous.json"}
 """Records of a run that is being resumed, kept until its worker has restored the checkpoint.
@@ -42,13 +40,11 @@ def over_memory_limit(peak_bytes: int, limit_bytes: int) -> dict[str, Any]:
     )
 
 
-def write_summary(folder: Path, engine: str, exit_status: int, summary: dict[str, Any]) -> None:
-    """Write `summary`, or the exit reason if that is empty, unless the worker wrote one itself."""
+def write_summary(folder: Path, engine: str, summary: dict[str, Any]) -> None:
+    """Write the summary of a run unless its worker wrote one itself."""
     path = folder / "summary.json"
     if path.exists():
         return
-    if not summary:
-        summary = {"status": "failed", "error": describe_exit(folder / "worker.log", exit_status)}
     if summary["status"] == "failed":
         summary = as_before_resuming(folder, summary)
     text = json.dumps({"engine": engine, "ended": time.time(), **summary}, indent=1)

@@ -12,8 +12,9 @@ from workbench.errors import EngineError
 from workbench.run_folder.control import request_state
 from workbench.run_folder.run_folder import RunFolder
 from workbench.settings.config import make_config
-from workbench.worker.__main__ import build_engine, describe, write_early_stop
 from workbench.worker.control import Control
+from workbench.worker.process import describe, write_early_stop
+from workbench.worker.train_run import build_engine
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_only_errors_of_reading_a_checkpoint_are_attributed_to_it(
     def broken(setup: EngineSetup) -> None:
         raise ValueError("7")
 
-    monkeypatch.setattr("workbench.worker.__main__.engine_class", lambda name: broken)
+    monkeypatch.setattr("workbench.worker.train_run.engine_class", lambda name: broken)
     config = make_config({"engine": "fake", "steps": 1})
     setup = EngineSetup(tmp_path, tmp_path, config, lambda text: None)
     with pytest.raises(ValueError, match=r"^7$"):
