@@ -149,7 +149,7 @@ $(COMPILED): $(BUNDLED)
 
 # Without a C++ compiler this says so and set-up continues: everything trains without the extension.
 $(EXTENDED): $(INSTALLED) $(wildcard extensions/torch_interop/*.cpp extensions/device_kernels/*)
-	@echo "== Compiling PyTorch's kernels for ORTModule (about half a minute the first time)"
+	@echo "== Compiling the extensions: PyTorch's kernels for ORTModule, the workbench's own (a minute the first time)"
 	@$(BIN)/workbench build-extensions --if-possible
 	@touch $@
 

@@ -14,7 +14,7 @@ def test_outside_a_notebook_nothing_is_printed(capsys: pytest.CaptureFixture[str
     assert not in_notebook()
     with ProgressBar() as bar:
         bar.show(1, 2, "training")
-        bar.say("exporting")
+        bar.show_text("exporting")
     assert capsys.readouterr() == ("", "")
 
 
@@ -22,7 +22,7 @@ def test_outside_a_notebook_no_widget_library_is_loaded() -> None:
     script = (
         "import sys\n"
         "from workbench.progress import ProgressBar\n"
-        "with ProgressBar() as bar: bar.say('x')\n"
+        "with ProgressBar() as bar: bar.show_text('x')\n"
         "assert not {'ipywidgets', 'IPython'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

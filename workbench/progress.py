@@ -34,7 +34,7 @@ class ProgressBar:
             # The notebook's file would keep the name of a widget that no longer exists.
             self._shown.update({"text/plain": ""}, raw=True)
 
-    def say(self, text: str) -> None:
+    def show_text(self, text: str) -> None:
         """Show a short text without a number of steps."""
         self.show(0, 0, text)
 

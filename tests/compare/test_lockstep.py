@@ -36,7 +36,7 @@ class Entry(NamedTuple):
 
 
 class Workers:
-    """Starts fake workers in lockstep, each of which keeps a diary of all it does."""
+    """Starts fake workers in lockstep, each of which keeps a event_log of all it does."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, digits: Dataset, folder: Path) -> None:
         self._monkeypatch = monkeypatch
@@ -55,7 +55,7 @@ class Workers:
         lockstep.start()
         return lockstep
 
-    def diary(self) -> list[Entry]:
+    def event_log(self) -> list[Entry]:
         """The actions of all workers, in order."""
         entries = []
         for path in self._folder.glob("*.jsonl"):
@@ -65,7 +65,7 @@ class Workers:
         return sorted(entries)
 
     def launch(self, name: str, steps: int, behaviour: dict[str, Any]) -> Run:
-        kept = {**behaviour, "diary": str(self._folder / f"{name}.jsonl")}
+        kept = {**behaviour, "event_log": str(self._folder / f"{name}.jsonl")}
         self._monkeypatch.setenv("WORKBENCH_FAKE", json.dumps(kept))
         settings = {"engine": "fake", "steps": steps, "batch_size": BATCH_SIZE}
         _, _, config = prepare(self._model, self._data, settings)
@@ -105,11 +105,11 @@ def workers(monkeypatch: pytest.MonkeyPatch, digits: Dataset, tmp_path: Path) ->
     return Workers(monkeypatch, digits, tmp_path)
 
 
-def overlaps(diary: list[Entry]) -> list[tuple[Entry, Entry]]:
+def overlaps(event_log: list[Entry]) -> list[tuple[Entry, Entry]]:
     """Neighbours in time of different workers, of which the second began before the first ended."""
     return [
         (first, second)
-        for first, second in pairwise(diary)
+        for first, second in pairwise(event_log)
         if first.worker != second.worker and second.began < first.ended
     ]
 
@@ -119,17 +119,17 @@ def test_actions_of_workers_do_not_overlap(workers: Workers) -> None:
     lockstep.join(120)
     assert {run.status for run in lockstep.runs.values()} == {"completed"}
     assert lockstep.phase == "two: finishing", "the last that it did"
-    diary = workers.diary()
-    assert not overlaps(diary)
+    event_log = workers.event_log()
+    assert not overlaps(event_log)
     for name in ("one", "two"):
-        done = [entry.what for entry in diary if entry.worker == name]
+        done = [entry.what for entry in event_log if entry.worker == name]
         assert done.count("step") == STEPS
         # Three batches of the test split at the ends of two epochs and of the run.
         assert done.count("evaluate") == 9
         assert done[-3:] == ["weights", "statistics", "exit"]
         assert lockstep.runs[name].waits_after(STEPS)
-    last_steps = {entry.worker: entry.ended for entry in diary if entry.what == "step"}
-    finishing = [entry for entry in diary if entry.what in ("statistics", "exit")]
+    last_steps = {entry.worker: entry.ended for entry in event_log if entry.what == "step"}
+    finishing = [entry for entry in event_log if entry.what in ("statistics", "exit")]
     assert len(finishing) == 4
     assert all(entry.began > max(last_steps.values()) for entry in finishing)
 
@@ -139,9 +139,9 @@ def test_a_worker_that_fails_has_its_turn_until_it_is_gone(workers: Workers) -> 
     lockstep.join(120)
     statuses = {name: run.status for name, run in lockstep.runs.items()}
     assert statuses == {"one": "failed", "two": "completed"}
-    diary = workers.diary()
-    assert not overlaps(diary)
-    assert [entry.what for entry in diary if entry.worker == "one"][-1] == "exit"
+    event_log = workers.event_log()
+    assert not overlaps(event_log)
+    assert [entry.what for entry in event_log if entry.worker == "one"][-1] == "exit"
 
 
 def test_a_worker_killed_in_its_turn_does_not_block_the_others(workers: Workers) -> None:
@@ -154,11 +154,11 @@ def test_a_worker_killed_in_its_turn_does_not_block_the_others(workers: Workers)
 @pytest.mark.sweep
 def test_stopped_workers_end_one_after_another(workers: Workers) -> None:
     lockstep = workers.lockstep(100_000, one=SLOW, two=SLOW)
-    until(lambda: len(workers.loads) > 0 or len(workers.diary()) > 2 * STEPS)
+    until(lambda: len(workers.loads) > 0 or len(workers.event_log()) > 2 * STEPS)
     lockstep.stop()
     lockstep.join(60)
     assert {run.status for run in lockstep.runs.values()} == {"stopped"}
-    assert not overlaps(workers.diary())
+    assert not overlaps(workers.event_log())
     assert all(run.checkpoint is not None for run in lockstep.runs.values())
 
 
@@ -195,11 +195,11 @@ def test_every_round_has_its_load(workers: Workers) -> None:
     assert len(workers.loads) == 20
     assert len(known) == 20
     wall_s = sum(load.wall_s for load in known)
-    diary = workers.diary()
-    first = next(entry for entry in diary if entry.what == "step")
+    event_log = workers.event_log()
+    first = next(entry for entry in event_log if entry.what == "step")
     # Each took 45 steps, 5 of them before the first round; the rounds end before the workers do.
     assert wall_s > 80 * 0.005
-    assert wall_s < max(entry.ended for entry in diary) - first.began
+    assert wall_s < max(entry.ended for entry in event_log) - first.began
     assert all(0 <= load.other_s <= (load.wall_s + 0.05) * load.cores for load in known)
 
 

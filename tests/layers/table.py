@@ -56,11 +56,13 @@ LAYERS = {
     "child_process": Row(),
     "extensions": Row(),
     "export_cache": Row(names=(SAMPLES,)),  # reads the code, for its digest
-    "modules": Row(native=True, pickles=True),
+    "modules": Row(native=True),
     "onnx_io": Row(native=True),
     "lora": Row(native=True),
     "export": Row(native=True, loads_torch=("traced", "autograd", "effects")),
-    "models": Row(native=True, names=(SAMPLES,)),  # records name them, and `user_code` finds them
+    "models": Row(
+        native=True, names=(SAMPLES,), pickles=True
+    ),  # records name them, and `user_code` finds them
     "data": Row(native=True),
     "load": Row(native=True, samples=True),
     "tuning_results": Row(),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
+from workbench.display.quantities import thread_count
 from workbench.errors import ConfigError
-from workbench.machine.threads import default_threads, thread_count
+from workbench.machine.threads import default_threads
 from workbench.settings.config import make_config, read_config
 from workbench.settings.ortmodule_options import make_options
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from workbench.cli.ortmodule_arguments import parse_options
 from workbench.errors import ConfigError
 from workbench.settings.config import make_config
-from workbench.settings.ortmodule_arguments import parse_options
 from workbench.settings.ortmodule_options import ORTModuleOptions, make_options
 
 

@@ -128,7 +128,7 @@ def generate_artifacts(
             target,
             targets=targets,
             nominal_checkpoint=nominal_checkpoint,
-            report=report or bar.say,
+            report=report or bar.show_text,
             environment=exporting_environment(
                 model.code.merged_with(code_of(losses)), config.threads
             ),

@@ -18,21 +18,21 @@ def main() -> None:
     try:
         # Inside `try`: the imports take a second, during which Ctrl-C is possible too.
         from workbench.cli.app import app
-        from workbench.cli.printing.output import say_error
+        from workbench.cli.printing.output import echo_error
         from workbench.errors import WorkbenchError
         from workbench.files.disk import disk_problem
 
         try:
             app(prog_name="workbench")
         except WorkbenchError as error:
-            say_error(str(error))
+            echo_error(str(error))
             sys.exit(1)
         except OSError as error:
             problem = disk_problem(error)
             if problem is None:
                 raise
             said = f"{error.filename} cannot be written. {problem}" if error.filename else problem
-            say_error(said)
+            echo_error(said)
             sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -196,9 +196,9 @@ def chosen_ortmodule(assignments: list[str] | None, engines: Sequence[str]) -> A
     """
     if not assignments:
         return None
+    from workbench.cli.ortmodule_arguments import parse_options
     from workbench.errors import ConfigError
     from workbench.settings.engines import GraphKind, engine_info
-    from workbench.settings.ortmodule_arguments import parse_options
 
     infos = map(engine_info, engines)
     if not any(info.graphs == GraphKind.ORTMODULE for info in infos):

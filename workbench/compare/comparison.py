@@ -13,10 +13,10 @@ from workbench.compare.lockstep import Lockstep, LockstepPlan
 from workbench.compare.recorded_steps import RecordedSteps, StepArrays
 from workbench.compare.statistics import Ratio, Speed, ratio_note, rounds_of, speeds
 from workbench.compare.verdict import Verdict, short_verdict, verdict_of
+from workbench.display.quantities import thread_count
 from workbench.errors import RunError
 from workbench.machine.load import Load, total_load
 from workbench.machine.machine import machine_sentence
-from workbench.machine.threads import thread_count
 from workbench.progress import ProgressBar
 from workbench.runs import Progress, Run, Status
 from workbench.runs.deadline import Deadline

@@ -16,9 +16,9 @@ from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import differences_frame, differing, settings_of
 from workbench.compare.run_names import distinct_names
 from workbench.compare.verdict import Verdict, unpaired_verdict
+from workbench.display.quantities import thread_count
 from workbench.errors import ConfigError, value_text
 from workbench.machine.machine import machine_sentence
-from workbench.machine.threads import thread_count
 from workbench.runs import Run, load_run, mean_samples_per_s
 from workbench.settings.engines import REFERENCE
 

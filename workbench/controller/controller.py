@@ -67,7 +67,7 @@ class Controller:
         self._lock = threading.RLock()
         self._idle = threading.Event()
         self._idle.set()
-        self._given_up = threading.Event()
+        self._cancelled = threading.Event()
         """Set when a job is stopped while its model and data are loaded."""
         self._outcome = ""
         """How the job finished, for the message: "ended", "refused", or empty."""
@@ -164,21 +164,21 @@ class Controller:
 
     def pause(self) -> None:
         """Pause before the next step, or the next burst of a comparison."""
-        self._steer(lambda job: job.pause())
+        self._control_job(lambda job: job.pause())
 
     def resume(self) -> None:
         """Resume after a pause."""
-        self._steer(lambda job: job.resume())
+        self._control_job(lambda job: job.resume())
 
     def step_once(self) -> None:
         """Take one step and pause again."""
-        self._steer(lambda job: job.step_once())
+        self._control_job(lambda job: job.step_once())
 
     def stop(self) -> None:
         """Stop before the next step. Checkpoint and summary are kept."""
         if self._follower is None and self.state.active:
-            self._given_up.set()
-        self._steer(lambda job: job.stop())
+            self._cancelled.set()
+        self._control_job(lambda job: job.stop())
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until no job is in progress; False on a timeout."""
@@ -201,7 +201,7 @@ class Controller:
 
     def _start_new(self, begin: Callable[[Setup, Load], Job]) -> None:
         setup = self.setup.copy()
-        load = stoppable(self._models.loading_with_data(setup), self._given_up.is_set)
+        load = stoppable(self._models.loading_with_data(setup), self._cancelled.is_set)
         self._start(lambda: begin(setup, load), new=True)
 
     def _start(self, make: Callable[[], Job], *, new: bool = False) -> None:
@@ -210,19 +210,19 @@ class Controller:
 
     def _begin(self, make: Callable[[], Job], new: bool) -> None:
         """Create a job and follow it, unless there is one. Runs on the thread of the requests, as
-        do `_poll`, `_finish` and the requests of `_steer`."""
+        do `_poll`, `_finish` and the requests of `_control_job`."""
         if self._follower is not None:
             return
         obstacle = self.obstacle() if new else ""
         if obstacle:
             raise RunError(obstacle)
-        self._given_up.clear()
+        self._cancelled.clear()
         self._show(PREPARING)
         try:
             job = make()
         except StoppedEarlyError:
             self.views.job_failed()
-            self._rest(STOPPED_EARLY)
+            self._set_idle(STOPPED_EARLY)
             return
         self.views.job_started(job)
         show_s = COMPARISON_PERIOD_S if isinstance(job, ComparisonJob) else 0.0
@@ -242,9 +242,9 @@ class Controller:
             self.views.job_ended(job)
         finally:
             self._follower = None
-            self._rest(self.state._replace(status="idle"))
+            self._set_idle(self.state._replace(status="idle"))
 
-    def _rest(self, state: State) -> None:
+    def _set_idle(self, state: State) -> None:
         self._show(state)
         self._idle.set()
 
@@ -267,7 +267,7 @@ class Controller:
             if state.level != "idle" or not self._outcome:
                 self._show_beside(state)
 
-    def _steer(self, action: Callable[[Job], None]) -> None:
+    def _control_job(self, action: Callable[[Job], None]) -> None:
         def act() -> None:
             if self._follower is not None:
                 action(self._follower.job)
@@ -295,4 +295,4 @@ class Controller:
         self.views.job_failed()
         with self._lock:
             self._outcome, self._refused = "refused", self._typed_now()
-            self._rest(failure(error))
+            self._set_idle(failure(error))

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from workbench.controller.jobs.job import ComparisonJob, Job
 from workbench.controller.jobs.remaining_time import Pace
-from workbench.controller.recorded_runs.run_detail import duration_text
 from workbench.controller.state import Level, State
 from workbench.controller.view import View
+from workbench.display.quantities import duration_text
 from workbench.runs.record.activity import ENDED
 from workbench.runs.record.labelled_run import total_duration_s
 from workbench.runs.record.reader import RunReader

@@ -90,7 +90,7 @@ class Readiness(View):
             self._show(State("idle", "error", problem))
 
     def show_estimate(self, estimate: Estimate) -> None:  # noqa: ARG002
-        if self._wrong_artifacts:  # it is mended
+        if self._wrong_artifacts:  # no longer
             self._wrong_artifacts = ""
             self.update()
 

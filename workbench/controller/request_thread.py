@@ -14,7 +14,7 @@ from workbench.errors import RunError, exception_text
 
 EXIT_S = 20.0
 """Time that the exit of the process waits for a request in progress."""
-LOOK_S = 0.1
+POLL_S = 0.1
 """Interval of checks whether the thread is alive, while waiting."""
 
 _log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ class RequestThread:
         end = None if timeout is None else time.monotonic() + timeout
         done = threading.Event()
         self.ask(done.set)
-        while not done.wait(LOOK_S):
+        while not done.wait(POLL_S):
             if not self._thread.is_alive():
                 return True
             if end is not None and time.monotonic() > end:

@@ -95,7 +95,7 @@ class FakeEngine(Engine):
         if setup.checkpoint is not None:
             self._restore(setup.checkpoint)
         self.kept = [np.ones(self.behaviour.build_bytes, np.uint8)]
-        if self.behaviour.finish_ms or self.behaviour.diary:
+        if self.behaviour.finish_ms or self.behaviour.event_log:
             atexit.register(self._exit)
 
     @override
@@ -201,7 +201,7 @@ class FakeEngine(Engine):
     def _noted(self, what: str, batch: Batch | None = None) -> Iterator[None]:
         """Log the begin and end of the enclosed work."""
         began, began_ns = time.time(), time.perf_counter_ns()
-        if self.behaviour.diary is None:
+        if self.behaviour.event_log is None:
             yield
             return
         line: dict[str, Any] = {"what": what, "began": began, "began_ns": began_ns}
@@ -209,8 +209,8 @@ class FakeEngine(Engine):
         line["batch"] = batch_checksum(batch) if batch else 0
         yield
         line["ended_ns"], line["ended"] = time.perf_counter_ns(), time.time()
-        with Path(self.behaviour.diary).open("a", encoding="utf-8") as diary:
-            diary.write(json.dumps(line) + "\n")
+        with Path(self.behaviour.event_log).open("a", encoding="utf-8") as event_log:
+            event_log.write(json.dumps(line) + "\n")
 
     def _trained(self) -> list[tuple[str, np.ndarray]]:
         return [(name, self.parameters[name]) for name in self.trained]

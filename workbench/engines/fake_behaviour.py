@@ -27,7 +27,7 @@ class Behaviour(BaseModel):
     """How long the evaluation of each batch takes beside its arithmetic."""
     finish_ms: float = 0.0
     """How long its statistics take at the end of a run, and as long again its process to exit."""
-    diary: str | None = None
+    event_log: str | None = None
     """A file to append a JSON line to for all it does: `what`, `began` and `ended` in seconds since
     the epoch, `began_ns` and `ended_ns` of `time.perf_counter_ns`, the resident set at its begin as
     `rss_bytes`, and of a batch the CRC-32 as `batch`. Records are compared with it."""

@@ -20,7 +20,6 @@ from workbench.export.effects.changed_state import ChangedStateError
 from workbench.export.export_failure import export_failure
 from workbench.export.exported_graph import (
     EXPORTER,
-    LAYER,
     MAX_IR_VERSION,
     finish,
     outputs_of_module,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from workbench.export.autograd.autograd_functions import AutogradFunctions
     from workbench.export.state_file import StateFile
 
-__all__ = ["EXPORTER", "EXPORTERS", "LAYER", "MAX_IR_VERSION", "OPSET", "export_onnx"]
+__all__ = ["EXPORTER", "EXPORTERS", "MAX_IR_VERSION", "OPSET", "export_onnx"]
 
 OPSET = 20
 """The first opset with Gelu as one node; onnxruntime-training 1.19.2 takes up to 21."""

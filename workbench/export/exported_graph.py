@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING
 
 from workbench.export.buffer_writes import is_update, mark_updates
 from workbench.export.user_line import line_of_trace
-from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, MARKS, SIZE_RANGES, mark_statistics
+from workbench.onnx_io.graph_metadata import (
+    CHANGED_INPUTS,
+    LAYER,
+    LINE,
+    MARKS,
+    SCOPES,
+    SIZE_RANGES,
+    mark_statistics,
+)
 from workbench.onnx_io.rewrite_check import OutputSpec
 
 if TYPE_CHECKING:
@@ -24,21 +32,11 @@ if TYPE_CHECKING:
 MAX_IR_VERSION = 10
 """The newest IR version that onnxruntime-training 1.19.2 loads."""
 
-LAYER = "layer"
-"""Metadata of a node: name of the module that it came from."""
-
-LINE = "line"
-"""Metadata of a node: the line of the user's code that it came from, such as "model.py:12"."""
-
 EXPORTER = "exporter"
 """Metadata key of a graph: the program that wrote it."""
 
-PREFIX = "model."
+EXPORTED_STATE_PREFIX = "model."
 """Prefix of the names of a module's state while it is exported."""
-
-SCOPES = "pkg.torch.onnx.name_scopes"
-"""Metadata of a node in which torch lists the modules around it."""
-
 
 TRACE = "pkg.torch.onnx.stack_trace"
 """Metadata of a node in which torch notes the Python that called it."""
@@ -76,7 +74,7 @@ def finish(
     _enable_attention_dropout(model)
     _fold_constants(model, kept=_state_names(module))
     _keep_layer_names_only(model, source_lines)
-    mark_updates(model, module, PREFIX)
+    mark_updates(model, module, EXPORTED_STATE_PREFIX)
     if updated is not None:
         mark_statistics(model, updated)
     model.metadata_props[EXPORTER] = exporter
@@ -96,8 +94,8 @@ def _use_own_names(model: ir.Model, module: torch.nn.Module) -> None:
     for state in (module.named_parameters, module.named_buffers):
         for name, tensor in state(remove_duplicate=False):
             canonical = first.setdefault(id(tensor), name)
-            if PREFIX + name in model.graph.initializers:
-                value = model.graph.initializers.pop(PREFIX + name)
+            if EXPORTED_STATE_PREFIX + name in model.graph.initializers:
+                value = model.graph.initializers.pop(EXPORTED_STATE_PREFIX + name)
                 value.name = canonical
                 model.graph.initializers.add(value)
 
@@ -179,8 +177,8 @@ def _keep_layer_names_only(model: ir.Model, source_lines: bool) -> None:
         scopes = ast.literal_eval(node.metadata_props.get(SCOPES, "[]"))
         # Such as ["", "model", "model.blocks.0.norm", "layer_norm"]: modules, then the function.
         scope = str(scopes[-2]) if len(scopes) > 2 else ""
-        if scope.startswith(PREFIX):
-            layers[node] = scope.removeprefix(PREFIX)
+        if scope.startswith(EXPORTED_STATE_PREFIX):
+            layers[node] = scope.removeprefix(EXPORTED_STATE_PREFIX)
     passes.ClearMetadataAndDocStringPass()(model)
     for key in model.metadata_props.keys() - {CHANGED_INPUTS, SIZE_RANGES}:
         del model.metadata_props[key]

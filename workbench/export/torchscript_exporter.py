@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.errors import ModelError
-from workbench.export.exported_graph import SCOPES
 from workbench.export.exported_module import Signature
 from workbench.files.temporary_folder import temporary_folder
-from workbench.onnx_io.graph_metadata import refuse_padding
+from workbench.onnx_io.graph_metadata import SCOPES, refuse_padding
 
 if TYPE_CHECKING:
     import onnx

@@ -1,4 +1,4 @@
-"""Compiles the C++ extensions `extensions/*`.
+"""Compiles the C++ extensions, `extensions/torch_interop` and `extensions/device_kernels`.
 
 It runs a compiler and tries what that made in a child process, never in this one.
 """

@@ -1,1 +1,1 @@
-"""The compiled extensions `extensions/*`: where they are, and whether they can be used."""
+"""The compiled C++ extensions: where they are, and whether they can be used."""

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from workbench.export.exported_graph import LAYER, PREFIX, SCOPES
+from workbench.export.exported_graph import EXPORTED_STATE_PREFIX
+from workbench.onnx_io.graph_metadata import LAYER, SCOPES
 
 if TYPE_CHECKING:
     import onnx
@@ -65,7 +66,7 @@ def _of_torch(text: str) -> Scope:
         return ()
     if not isinstance(names, list) or len(names) < 2:
         return ()
-    return split_layer(str(names[-2]).removeprefix(PREFIX))
+    return split_layer(str(names[-2]).removeprefix(EXPORTED_STATE_PREFIX))
 
 
 def _beginning(name: str, separator: str) -> Scope:

@@ -17,10 +17,10 @@ from workbench.models.sources.factory import FACTORY, FactorySource
 from workbench.models.sources.memory import MemorySource
 from workbench.models.sources.onnx import OnnxSource
 from workbench.models.sources.sample import SampleSource
+from workbench.models.weights_file import TORCH_SUFFIXES, read_weights_file, refuse_as_model
 from workbench.modules.dynamic_axes import DynamicAxes
 from workbench.modules.example_inputs import as_examples
 from workbench.modules.specs import ModuleSpecs
-from workbench.modules.weights_file import TORCH_SUFFIXES, read_weights_file, refuse_as_model
 
 if TYPE_CHECKING:
     import torch

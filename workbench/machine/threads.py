@@ -32,9 +32,3 @@ def within_cores(name: str, threads: int | None, info: ValidationInfo) -> int | 
         cores = "1 core" if most == 1 else f"{most} cores"
         raise ValueError(f"{name}={threads}: this process may use {cores}; give {most} or less.")
     return threads
-
-
-def thread_count(threads: int, processes: int = 1) -> str:
-    """The threads of a process with their unit: `1 thread`, `2 processes of 4 threads`."""
-    several = f"{processes} processes of " if processes > 1 else ""
-    return several + ("1 thread" if threads == 1 else f"{threads} threads")

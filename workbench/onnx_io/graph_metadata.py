@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     import onnx_ir as ir
     import torch
 
+LAYER = "layer"
+"""Of a node: name of the module that it came from."""
+
+LINE = "line"
+"""Of a node: the line of the user's code that it came from, such as "model.py:12"."""
+
+SCOPES = "pkg.torch.onnx.name_scopes"
+"""Of a node: the modules around it, as torch lists them."""
+
 SIZE_RANGES = "size_ranges"
 """Metadata of a graph: by the name of a dynamic axis the least and the largest size that the graph
 is right for, as JSON; an axis of any size is left out."""

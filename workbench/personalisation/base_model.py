@@ -9,7 +9,7 @@ from workbench.files.input_file import check_file
 from workbench.load import load_model
 from workbench.load.base_sample import BaseSample
 from workbench.models import Model
-from workbench.modules.weights_file import read_weights_file
+from workbench.models.weights_file import read_weights_file
 from workbench.onnx_io.inference_model import with_weights
 from workbench.onnx_io.large_file import write_onnx
 

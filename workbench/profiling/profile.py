@@ -72,7 +72,7 @@ def profile(
     if engine != REFERENCE and loaded.has_module:
         configs.append(prepare(loaded, dataset, {**settings, "engine": REFERENCE})[2])
     with temporary_folder() as folder, disk_errors(folder, EngineError), ProgressBar() as bar:
-        work = _ProfilingWork(loaded, dataset, steps, folder, report or bar.say)
+        work = _ProfilingWork(loaded, dataset, steps, folder, report or bar.show_text)
         profiles = tuple(work.run(config) for config in configs)
     return Profile(
         model=loaded.name,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from workbench.machine.threads import thread_count
+from workbench.display.quantities import thread_count
 from workbench.profiling.engine_profile import COLUMNS, EngineProfile, by_operator, wall_sentence
 from workbench.run_folder.operator_timing import OperatorTime
 

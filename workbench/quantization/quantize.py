@@ -43,8 +43,8 @@ def quantize(
     """
     check_place(path, ModelError)
     with temporary_folder() as work, disk_errors(work, ModelError), ProgressBar() as bar:
-        say = report or bar.say
-        say("exporting the model")
+        show = report or bar.show_text
+        show("exporting the model")
         exported = export(work / "float32.onnx")
         size = sum(file.stat().st_size for file in work.iterdir())
         if size > LARGEST_BYTES:
@@ -62,7 +62,7 @@ def quantize(
             run_child(
                 "workbench.quantization",
                 work / "request.json",
-                say,
+                show,
                 {**os.environ, "OMP_NUM_THREADS": str(config.threads)},
                 work="quantizes the model",
                 failure=ModelError,

@@ -6,9 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.errors import UntrainableError
-from workbench.export.export import LAYER
-from workbench.export.exported_graph import LINE
-from workbench.onnx_io.graph_metadata import BACKWARD, FUNCTION
+from workbench.onnx_io.graph_metadata import BACKWARD, FUNCTION, LAYER, LINE
 from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.trainable.constants import mark_state
 from workbench.trainable.custom_gradient import BackwardGraph, NodeGradient

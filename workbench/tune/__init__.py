@@ -94,10 +94,10 @@ def tune(
     with temporary_folder() as folder, disk_errors(folder, EngineError), ProgressBar() as bar:
         if any(engine_info(name).graphs == GraphKind.ORTMODULE for name in chosen):
             # The default of a machine that is set up, where the faster products have been measured.
-            ensure_product_times(report or bar.say)
+            ensure_product_times(report or bar.show_text)
         entries = []
         for dataset, config in prepared:
-            work = _TuningWork(loaded, dataset, config, folder, report or bar.say, families)
+            work = _TuningWork(loaded, dataset, config, folder, report or bar.show_text, families)
             entry = work.measure()
             store(entry)
             entries.append(entry)

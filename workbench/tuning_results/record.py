@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from workbench.display.quantities import thread_count
 from workbench.display.validation_messages import validation_message
-from workbench.machine.threads import thread_count
 from workbench.settings.engines import GraphKind, engine_info
 from workbench.settings.kernel_variants import DEFAULT, tunable_engines, variants_of
 from workbench.settings.operator_kernels import check_choices, libraries_of, sentence_of

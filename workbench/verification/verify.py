@@ -104,7 +104,7 @@ def verify(
         trainable_names(loaded.parameter_names, requires_grad)
     batch = _batch(loaded, data, configs[REFERENCE], batch_size)
     with temporary_folder() as folder, disk_errors(folder, EngineError), ProgressBar() as bar:
-        work = _VerificationWork(loaded, batch, configs, folder, report or bar.say)
+        work = _VerificationWork(loaded, batch, configs, folder, report or bar.show_text)
         return work.compare(names, tolerance)
 
 

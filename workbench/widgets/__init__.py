@@ -1,6 +1,6 @@
 """The app and its steps: thin views on the public API, made for JupyterLab.
 
-They start and load nothing themselves: the controller does.
+The controller does the work: they show its state and send it commands.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.flower.server.epsilon import PrivacyLedger, gaussian_epsilon
+from workbench.flower.server.epsilon import PrivacyAccountant, gaussian_epsilon
 
 DELTA = 1e-5
 
@@ -22,22 +22,22 @@ DELTA = 1e-5
 def test_epsilon_is_dp_accountings(noise_multiplier: float, releases: int, epsilon: float) -> None:
     """Of `PLDAccountant` in dp-accounting 0.6.0, which the package index has; see
     docs/federated.md for why it is not installed. It rounds up, by less than 1e-7 here."""
-    ledger = PrivacyLedger(2)
+    accountant = PrivacyAccountant(2)
     for _ in range(releases):
-        ledger.add([1], noise_multiplier)
-    found = ledger.epsilon(DELTA)
+        accountant.add([1], noise_multiplier)
+    found = accountant.epsilon(DELTA)
     assert 0 <= epsilon - found < 1e-7, (found, epsilon)
 
 
 def test_the_client_that_contributed_most_counts() -> None:
-    ledger = PrivacyLedger(3)
-    assert ledger.epsilon(DELTA) == 0
-    ledger.add([0, 1], 1.0)
-    once = ledger.epsilon(DELTA)
-    ledger.add([2], 1.0)
-    assert ledger.epsilon(DELTA) == once
-    ledger.add([1], 2.0)
-    assert ledger.epsilon(DELTA) > once
+    accountant = PrivacyAccountant(3)
+    assert accountant.epsilon(DELTA) == 0
+    accountant.add([0, 1], 1.0)
+    once = accountant.epsilon(DELTA)
+    accountant.add([2], 1.0)
+    assert accountant.epsilon(DELTA) == once
+    accountant.add([1], 2.0)
+    assert accountant.epsilon(DELTA) > once
 
 
 def test_extremes_are_numbers() -> None:

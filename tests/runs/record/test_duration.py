@@ -14,8 +14,8 @@ from tests.controller.recording_view import RecordingView
 from tests.runs.written import DONE, LAUNCHED, steps, write_run
 from workbench.controller.follower import Follower
 from workbench.controller.jobs.job import Training
-from workbench.controller.recorded_runs.run_detail import duration_text
 from workbench.controller.state import State
+from workbench.display.quantities import duration_text
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run, observed_run, runs, train
 from workbench.runs.continuation.resuming import resume_run

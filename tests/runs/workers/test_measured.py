@@ -1,6 +1,6 @@
 """Measurements of a run, compared with the clocks and the memory of the engine itself.
 
-The engine is the fake, which keeps a diary of its own. Two clocks of one run are compared, so
+The engine is the fake, which keeps a event_log of its own. Two clocks of one run are compared, so
 that a busy machine makes both longer and no test wrong.
 """
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from tests.runs.workers.diary import Diary
+from tests.runs.workers.event_log import EventLog
 from workbench.data import Dataset
 from workbench.runs import Run, runs, train
 
@@ -30,7 +30,7 @@ class Measured(NamedTuple):
     """A completed run and what is known of it from elsewhere."""
 
     run: Run
-    diary: Diary
+    event_log: EventLog
     asked: float
     """Seconds since the epoch, before `train` was called."""
     returned: float
@@ -51,7 +51,7 @@ def measured(digits: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Itera
         "build_bytes": BUILT,
         "transient_at": 5,
         "transient_bytes": TRANSIENT,
-        "diary": str(folder / "diary"),
+        "event_log": str(folder / "event_log"),
     }
     settings = {"batch_size": BATCH_SIZE, "warmup_steps": WARMUP, "seed": 4}
     with pytest.MonkeyPatch.context() as patch:
@@ -62,13 +62,13 @@ def measured(digits: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Itera
         returned = time.time()
         run.wait(120)
         listed = float(runs()["mean_samples_per_s"].iloc[0])
-        diary = Diary.read(folder / "diary")
-        yield Measured(run, diary, asked, returned, time.time(), listed)
+        event_log = EventLog.read(folder / "event_log")
+        yield Measured(run, event_log, asked, returned, time.time(), listed)
 
 
 def test_no_step_is_shorter_than_the_engines_own_time(measured: Measured) -> None:
     recorded = measured.run.history["seconds"]
-    own = measured.diary.shortest_s()
+    own = measured.event_log.shortest_s()
     assert len(recorded) == len(own) == STEPS
     assert all(np.array(own[1:]) >= STEP_MS / 1e3)
     assert own[0] >= (STEP_MS + FIRST_STEP_MS) / 1e3
@@ -77,21 +77,21 @@ def test_no_step_is_shorter_than_the_engines_own_time(measured: Measured) -> Non
 
 def test_no_step_is_longer_than_the_time_between_its_neighbours(measured: Measured) -> None:
     recorded = measured.run.history["seconds"]
-    room = measured.diary.longest_s()
+    room = measured.event_log.longest_s()
     assert len(room) == len(recorded)
     assert all(recorded <= room), f"the largest share is {max(recorded / room):.3f}"
     # Between two steps there is next to nothing, so the closest bounds would show ten percent.
-    assert min(np.array(room) / measured.diary.shortest_s()) < 1.05
+    assert min(np.array(room) / measured.event_log.shortest_s()) < 1.05
 
 
 def test_all_steps_together_fit_into_the_clock_of_the_run(measured: Measured) -> None:
     events = measured.run.follow().poll().events
     built = next(event["time"] for event in events if event["event"] == "built")
-    steps = measured.diary.of("step")
+    steps = measured.event_log.of("step")
     total = measured.run.history["seconds"].sum()
     assert total <= measured.ended - built
     assert measured.asked < built < steps[0].ended
-    assert total >= sum(measured.diary.shortest_s())
+    assert total >= sum(measured.event_log.shortest_s())
 
 
 def test_throughput_is_samples_over_seconds_without_the_warm_up(measured: Measured) -> None:
@@ -108,14 +108,14 @@ def test_throughput_is_samples_over_seconds_without_the_warm_up(measured: Measur
 
 
 def test_startup_lasts_from_launch_to_the_end_of_the_first_step(measured: Measured) -> None:
-    first, second = measured.diary.of("step")[:2]
+    first, second = measured.event_log.of("step")[:2]
     assert measured.run.startup_s >= first.ended - measured.returned
     assert measured.run.startup_s <= second.began - measured.asked
 
 
 def test_the_peak_includes_memory_freed_before_the_end(measured: Measured) -> None:
-    (held,) = measured.diary.of("transient")
-    after = measured.diary.of("step")[5].rss_bytes
+    (held,) = measured.event_log.of("transient")
+    after = measured.event_log.of("step")[5].rss_bytes
     assert held.rss_bytes - after > 0.9 * TRANSIENT, "the engine did not give its memory back"
     summary = measured.run.summary
     assert summary is not None
@@ -124,7 +124,7 @@ def test_the_peak_includes_memory_freed_before_the_end(measured: Measured) -> No
 
 
 def test_growth_counts_from_before_the_engine_was_built(measured: Measured) -> None:
-    (built,) = measured.diary.of("build")
+    (built,) = measured.event_log.of("build")
     summary = measured.run.summary
     assert summary is not None
     assert abs(summary["rss_before_bytes"] - built.rss_bytes) < ROOM
@@ -137,7 +137,7 @@ def test_growth_counts_from_before_the_engine_was_built(measured: Measured) -> N
 def test_the_resident_set_of_the_moment_is_recorded_beside_the_steps(measured: Measured) -> None:
     """Each record has the resident set at its end, within what the fake saw of it by then."""
     history = measured.run.history
-    calm = [step.rss_bytes for step in measured.diary.of("step")[6:]]
+    calm = [step.rss_bytes for step in measured.event_log.of("step")[6:]]
     recorded = history["rss_bytes"][7:]
     assert abs(recorded - np.median(calm)).max() < ROOM
 
@@ -145,7 +145,7 @@ def test_the_resident_set_of_the_moment_is_recorded_beside_the_steps(measured: M
 def test_batches_come_in_the_order_of_the_seed(measured: Measured, digits: Dataset) -> None:
     from workbench.engines.fake import batch_checksum
 
-    fed = [step.batch for step in measured.diary.of("step")]
+    fed = [step.batch for step in measured.event_log.of("step")]
     expected = [
         batch_checksum(batch)
         for epoch in range(1, STEPS // 2 + 2)
@@ -162,7 +162,7 @@ def test_the_whole_test_split_is_evaluated_after_each_epoch(
 
     assert digits.test is not None
     expected = [batch_checksum(batch) for batch in digits.test.in_order(BATCH_SIZE)]
-    calls = [(deed.what, deed.batch) for deed in measured.diary.of("step", "evaluate")]
+    calls = [(deed.what, deed.batch) for deed in measured.event_log.of("step", "evaluate")]
     evaluations = [("evaluate", batch) for batch in expected]
     epoch, found = calls, []
     while epoch:

@@ -65,7 +65,6 @@ def scalar(value: float) -> np.ndarray:
 
 
 POOL = {"kernel_shape": [2, 2], "strides": [2, 2]}
-RECURRENT = _random.normal(size=(1, 20, 6)).astype(np.float32) * 0.3
 
 CASES = {
     "Abs": Case("Abs"),

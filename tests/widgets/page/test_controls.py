@@ -22,7 +22,7 @@ from workbench.widgets.page.controls import NAMES, Controls
 def test_only_buttons_that_make_sense_can_be_pressed(status: str, usable: set[str]) -> None:
     pressed: list[str] = []
     controls = Controls({name: (lambda name=name: pressed.append(name)) for name in NAMES})
-    controls.suit(Setup(model="digits-mlp"))
+    controls.update_for(Setup(model="digits-mlp"))
     controls.show(status)
     assert set(controls.usable()) == usable
     for name in NAMES:
@@ -37,13 +37,13 @@ def test_train_names_its_model_and_dataset() -> None:
     assert (train["hint"], compare["hint"]) == ("Choose a model first.",) * 2
     assert not controls.usable()
     setup = Setup(engines=["ondevice"])
-    controls.suit(setup)
+    controls.update_for(setup)
     assert controls.buttons[0]["label"] == "Train on ondevice"
     setup.model = "digits-mlp"
     controls.show("idle")
     assert controls.usable() == ["Train", "Compare"]
     controls.show("running")
-    controls.suit(Setup("digits-mlp", engines=["pytorch", "ondevice", "ortmodule"]))
+    controls.update_for(Setup("digits-mlp", engines=["pytorch", "ondevice", "ortmodule"]))
     [train, _] = controls.buttons
     assert train["label"] == "Train on 3 engines in turn"
     assert train["hint"] == "3 runs, one after another: pytorch, then ondevice, then ortmodule"
@@ -54,5 +54,5 @@ def test_train_names_its_model_and_dataset() -> None:
         ({"clients": "many"}, "Train on clients"),
         ({"split": "groups"}, "Train on clients"),
     ):
-        controls.suit(Setup("digits-mlp", engines=["pytorch"], federation=federation))
+        controls.update_for(Setup("digits-mlp", engines=["pytorch"], federation=federation))
         assert controls.buttons[0]["label"] == label

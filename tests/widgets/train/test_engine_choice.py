@@ -43,31 +43,31 @@ def test_only_engines_that_exist_can_be_offered() -> None:
 def test_engines_that_need_a_module_are_left_out_for_an_onnx_file_and_come_back() -> None:
     choice = EngineChoice(["pytorch", "ondevice", "ortmodule"])
     choice.value = ["pytorch", "ondevice"]
-    choice.suit(recorded_model())
+    choice.update_for(recorded_model())
     assert choice.value == ["ondevice"]
     states = {row["name"]: (row["ok"], row["reason"]) for row in choice.rows}
     assert states["ondevice"] == (True, "")
     for name in ("pytorch", "ortmodule"):
         assert states[name] == (False, "Cannot train line: an ONNX file has no nn.Module.")
     choice.value = []  # the box that is left is unticked
-    choice.suit(load_model("digits-mlp"))
+    choice.update_for(load_model("digits-mlp"))
     assert choice.value == ["pytorch"], "what was unticked stays so, what was left out is back"
     assert all(row["ok"] for row in choice.rows)
-    choice.suit(recorded_model())
-    choice.suit(None)
+    choice.update_for(recorded_model())
+    choice.update_for(None)
     assert choice.value == ["pytorch"]
 
 
 def test_an_engine_that_cannot_run_here_cannot_be_chosen_for_any_model() -> None:
     absent = {"ok": False, "reason": "It is not installed.", "remedy": "pip install it"}
     choice = EngineChoice(["pytorch", "ondevice"])
-    choice.suit(recorded_model())
+    choice.update_for(recorded_model())
     rows = [
         {"name": "pytorch", "description": "", "ok": True, "reason": "", "remedy": ""},
         {"name": "ondevice", "description": "", **absent},
     ]
     choice.show(rows)
     assert choice.value == []
-    choice.suit(None)
+    choice.update_for(None)
     assert choice.value == ["pytorch"]
     assert choice.rows[1]["reason"] == "Cannot run here: It is not installed."

@@ -67,13 +67,13 @@ def write_bundle(
         )
     # With a manifest of other files, the bundle could not be opened.
     artifacts.check_unchanged()
-    say = report or (lambda _: None)
-    say("training on the sample")
+    show = report or (lambda _: None)
+    show("training on the sample")
     inputs, targets = fed_values(artifacts)
     input_arrays, target_arrays = sample_arrays(inputs, targets, data, rows)
     measured = measure_in_child(artifacts, [*input_arrays, *target_arrays], learning_rate)
     description = _description(artifacts, input_arrays, target_arrays, measured)
-    say("writing the bundle")
+    show("writing the bundle")
     texts, files = _contents(artifacts, description, [*input_arrays, *target_arrays])
     _write_zip(path, _manifest(artifacts, description, texts, files), texts, files)
     return path

@@ -79,7 +79,7 @@ def forward_graphs(
     state_file = None if state_folder is None else StateFile(state_folder / "parameters.bin")
     shared = None
     if process is not None and tuple(exporters) == tuple(EXPORTERS):
-        from workbench.artifacts.generation.shared_export import shared_export
+        from workbench.artifacts.generation.ortmodule_export import shared_export
 
         shared = shared_export(module, model, process)
     effects = refuse_effects(module, examples)

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING
 
-from workbench.export.exported_graph import LINE
-from workbench.onnx_io.graph_metadata import UPDATES
+from workbench.onnx_io.graph_metadata import LINE, UPDATES
 from workbench.onnx_io.nodes import every_graph
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from pydantic import BaseModel
 
 from workbench.artifacts.manifest_record import PROVENANCE
 from workbench.errors import ArtifactsError, RunFolderError
-from workbench.export.exported_graph import LAYER
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import is_file
 from workbench.files.json_file import read_json
+from workbench.onnx_io.graph_metadata import LAYER
 from workbench.run_folder.records import check_record
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.cli import options as opt
-from workbench.cli.printing.output import print_json, say, stderr
+from workbench.cli.printing.output import echo, print_json, stderr
 
 
 def clean_cache(json: opt.JsonOption = False) -> None:
@@ -16,6 +16,6 @@ def clean_cache(json: opt.JsonOption = False) -> None:
     if json:
         print_json({"folder": cache and str(cache.folder), "removed_bytes": removed_bytes})
     elif cache is None:
-        say(f"No export is cached here; see {VARIABLE}.")
+        echo(f"No export is cached here; see {VARIABLE}.")
     else:
-        say(f"Removed {removed_bytes / 1e6:.1f} MB from {cache.folder}")
+        echo(f"Removed {removed_bytes / 1e6:.1f} MB from {cache.folder}")

@@ -11,9 +11,9 @@ from rich.text import Text
 from workbench.cli import options as opt
 from workbench.cli.printing.output import (
     as_text,
+    echo,
     print_json,
     print_table,
-    say,
     status_updater,
     stderr,
 )
@@ -70,7 +70,7 @@ def check(
     if verify and checked.ok:
         verified = _verify(loaded, settings, trained["requires_grad"])
     if verified is not None and not json:
-        say()
+        echo()
         print_verification(verified)
     ok = checked.ok and (verified is None or verified.ok)
     if json:
@@ -82,7 +82,7 @@ def check(
 
 def print_check(checked: Check) -> None:
     """Print the verdict, and a table with one row per operator and state."""
-    say(f"{checked.verdict} {checked.counts}")
+    echo(f"{checked.verdict} {checked.counts}")
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("op", no_wrap=True)
     table.add_column("nodes", justify="right", no_wrap=True)
@@ -96,7 +96,7 @@ def print_check(checked: Check) -> None:
 
 def print_verification(verified: Verification) -> None:
     """Print the verdict, a table with one row per engine, and the wrong gradients."""
-    say(verified.verdict)
+    echo(verified.verdict)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("engine", "result"):
         table.add_column(name, no_wrap=True)
@@ -108,11 +108,11 @@ def print_verification(verified: Verification) -> None:
     print_table(table)
     for verdict in verified.engines:
         if verdict.failure:
-            say(f"\n{verdict.engine}: {verdict.failure}")
+            echo(f"\n{verdict.engine}: {verdict.failure}")
     wrong = [row for verdict in verified.engines for row in verified.wrong(verdict.engine)[:_SHOWN]]
     if not wrong:
         return
-    say()
+    echo()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("engine", "wrong gradient", "shape", "error", "index", "actual", "expected"):
         table.add_column(name, overflow="fold")

@@ -17,7 +17,7 @@ from rich.progress import (
 )
 
 from workbench.cli import options as opt
-from workbench.cli.printing.output import print_json, printable, say, stderr
+from workbench.cli.printing.output import echo, print_json, printable, stderr
 
 if TYPE_CHECKING:
     from workbench.extension_build.build_extensions import ExtensionBuild
@@ -71,12 +71,12 @@ def build_extensions(
         return
     for each in found:
         took = f"Built in {each.seconds:.0f} s" if each.seconds else "Already built"
-        say(f"{took}: {each.extension.library}")
+        echo(f"{took}: {each.extension.library}")
     if times is not None:
         from workbench.extensions.native_extension import DEVICE_KERNELS, native_extension
 
         own = not native_extension(DEVICE_KERNELS).problem
-        say(f"{times.sentence(own_kernels=own)}.")
+        echo(f"{times.sentence(own_kernels=own)}.")
 
 
 def _build_all(

@@ -9,7 +9,7 @@ import typer
 
 from workbench.cli import options as opt
 from workbench.cli.commands.training import check_output, dataset, watch
-from workbench.cli.printing.output import print_json, say
+from workbench.cli.printing.output import echo, print_json
 from workbench.cli.setting_options import LORA, LOSS, takes_settings
 from workbench.errors import ConfigError, DataError, nearest
 
@@ -141,7 +141,7 @@ def federate(
     if json:
         print_json({"folder": str(folder)})
     else:
-        say(f"Written to {folder}; its README.md says how to run it.")
+        echo(f"Written to {folder}; its README.md says how to run it.")
 
 
 def _values(assignments: list[str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.printing.output import print_json, say, stderr
+from workbench.cli.printing.output import echo, print_json, stderr
 
 TOUR = Path("notebooks") / "00_tour.ipynb"
 
@@ -27,7 +27,7 @@ def doctor(json: opt.JsonOption = False) -> None:
     if json:
         print_json(diagnosis.as_dict())
     else:
-        say(str(diagnosis))
+        echo(str(diagnosis))
     if not diagnosis.ok:
         raise typer.Exit(1)
 

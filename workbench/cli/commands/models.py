@@ -10,10 +10,10 @@ import typer
 from workbench.cli import options as opt
 from workbench.cli.commands.training import dataset
 from workbench.cli.printing.output import (
+    echo,
     print_facts,
     print_json,
     print_rows,
-    say,
     status_updater,
     stderr,
 )
@@ -46,7 +46,7 @@ def models(
         print_json(rows)
         return
     for row in rows:
-        say(f"{row['name']}  (dataset: {row['dataset']})\n  {row['card']}\n")
+        echo(f"{row['name']}  (dataset: {row['dataset']})\n  {row['card']}\n")
 
 
 def show_model(source: str, json: bool) -> None:
@@ -68,7 +68,7 @@ def show_model(source: str, json: bool) -> None:
         print_json({**facts, "layers": layers})
         return
     print_facts(facts)
-    say()
+    echo()
     print_rows(layers, "No layers.")
 
 
@@ -157,6 +157,6 @@ def show_artifacts(
         )
         return
     print_facts({**paths, **counts})
-    say("\nIn ORT format, without parameters:")
+    echo("\nIn ORT format, without parameters:")
     print_facts({name: f"{size:,} bytes" for name, size in required.ort_format_bytes.items()})
-    say(f"\nrequired_operators.config of a minimal build:\n{required.config}")
+    echo(f"\nrequired_operators.config of a minimal build:\n{required.config}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.printing.output import print_facts, print_json, say
+from workbench.cli.printing.output import echo, print_facts, print_json
 from workbench.cli.setting_options import takes_settings
 from workbench.errors import ModelError
 from workbench.files.output_file import check_place
@@ -81,9 +81,9 @@ def _show(made: Personalisation, export: Path | None, json: bool) -> None:
         return
     print_facts({"run": made.run.id, "seconds": round(made.seconds or 0, 1)})
     for name, outcome in (("before", made.before), ("after", made.after)):
-        say(f"{name}: {sentence(outcome)}")
+        echo(f"{name}: {sentence(outcome)}")
     if export is not None:
-        say(f"Exported to {export}.")
+        echo(f"Exported to {export}.")
 
 
 def sentence(outcome: Outcome) -> str:

@@ -11,9 +11,9 @@ from workbench.cli import options as opt
 from workbench.cli.printing.figure_file import check_plot, save_figure
 from workbench.cli.printing.output import (
     as_text,
+    echo,
     print_json,
     print_table,
-    say,
     status_updater,
     stderr,
 )
@@ -84,11 +84,11 @@ def print_profile(profile: Profile) -> None:
     from workbench.profiling.engine_profile import wall_sentence
 
     for each in profile.engines:
-        say(wall_sentence(each))
+        echo(wall_sentence(each))
         if not each.useless:
             print_table(_table(each))
-        say()
-    say(profile.caption)
+        echo()
+    echo(profile.caption)
 
 
 def _table(profile: EngineProfile) -> Table:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.printing.output import frame_rows, print_json, print_rows, say
+from workbench.cli.printing.output import echo, frame_rows, print_json, print_rows
 from workbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def runs(
         if json:
             print_json({"removed": removed})
         else:
-            say("\n".join([*removed, f"Removed {len(removed)} deleted runs permanently."]))
+            echo("\n".join([*removed, f"Removed {len(removed)} deleted runs permanently."]))
         return
     rows = frame_rows(wb.runs(active=active, deleted=deleted, tag=tag))
     if json:
@@ -113,7 +113,7 @@ def delete(
     if json:
         print_json({"id": path.name, "folder": str(path)})
     else:
-        say(f"Deleted {path.name}. `workbench undelete {path.name}` restores it.")
+        echo(f"Deleted {path.name}. `workbench undelete {path.name}` restores it.")
 
 
 def undelete(
@@ -127,7 +127,7 @@ def undelete(
     if json:
         print_json({"id": found.id, "folder": str(found.folder.path)})
     else:
-        say(f"{found.id} is restored.")
+        echo(f"{found.id} is restored.")
 
 
 def stop(
@@ -149,7 +149,7 @@ def stop(
     if json:
         print_json({"id": found.id, "status": found.status, "steps": found.progress.done_steps})
     else:
-        say(f"{found.id}: {message}")
+        echo(f"{found.id}: {message}")
 
 
 def export(
@@ -187,10 +187,10 @@ def export(
         if json:
             print_json({"run": run, **quantized.record()})
         else:
-            say(repr(quantized))
+            echo(repr(quantized))
         return
     written = wb.load_run(run).export(path, model=model, merge_lora=merge_lora)
     if json:
         print_json({"run": run, "path": str(written), "bytes": written.stat().st_size})
     else:
-        say(str(written))
+        echo(str(written))

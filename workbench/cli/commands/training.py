@@ -9,7 +9,7 @@ import typer
 from workbench.cli import options as opt
 from workbench.cli.printing.comparison_table import print_comparison
 from workbench.cli.printing.figure_file import check_plot, save_figure
-from workbench.cli.printing.output import print_json, say
+from workbench.cli.printing.output import echo, print_json
 from workbench.cli.printing.run_facts import show_run
 from workbench.cli.setting_options import LORA, LOSS, chosen_ortmodule, takes_settings
 from workbench.errors import ConfigError
@@ -108,7 +108,7 @@ def watch(run: Run, detached: bool, plot: str | None, json: bool) -> None:
         if json:
             print_json({"id": run.id, "status": run.status, "folder": str(run.folder.path)})
         else:
-            say(f"{run.id} runs in the background; stop it with `workbench stop {run.id}`.")
+            echo(f"{run.id} runs in the background; stop it with `workbench stop {run.id}`.")
         return
     interrupted = watch_run(run)
     run.wait()

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.printing.output import print_json, say, status_updater, stderr
+from workbench.cli.printing.output import echo, print_json, status_updater, stderr
 from workbench.cli.setting_options import LORA, LOSS, takes_settings
 
 
@@ -59,4 +59,4 @@ def tune(
     if json:
         print_json(found.to_dict())
     else:
-        say(str(found))
+        echo(str(found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.cli.printing.output import frame_rows, print_json, print_rows, say
+from workbench.cli.printing.output import echo, frame_rows, print_json, print_rows
 from workbench.display.number_format import significant
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ def print_comparison(comparison: Comparison, json: bool) -> None:
         for name in SENTENCES:
             del row[name]
     # The verdict comes first: a ratio from a busy machine is not read before that is known.
-    say(f"{comparison.verdict().sentence}\n")
+    echo(f"{comparison.verdict().sentence}\n")
     print_rows(rows, "No engine ran.", right=SIGNIFICANT)
-    say(f"\n{comparison.caption}")
+    echo(f"\n{comparison.caption}")
     for engine, cause in comparison.errors.items():
-        say(f"{engine} failed: {cause}")
+        echo(f"{engine} failed: {cause}")
     for engine, sentences in pytorch_fallbacks.items():
-        say(f"{MARK} {engine}: {sentences}")
+        echo(f"{MARK} {engine}: {sentences}")
 
 
 def _document(comparison: Comparison, rows: list[dict[str, Any]]) -> dict[str, Any]:

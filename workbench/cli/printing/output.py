@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 stderr = Console(stderr=True, highlight=False)
 
 
-def say_error(message: str) -> None:
+def echo_error(message: str) -> None:
     """Print an error message on stderr."""
     stderr.print("[bold red]Error:[/]", end=" ")
     stderr.print(printable(message), markup=False, soft_wrap=True)
@@ -34,7 +34,7 @@ def status_updater(status: Status) -> Callable[[str], None]:
     return lambda text: status.update(as_text(text))
 
 
-def say(text: str = "") -> None:
+def echo(text: str = "") -> None:
     """Print text on stdout."""
     print(printable(text))
 
@@ -82,7 +82,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], empty: str, right: Sequence[st
     Numbers and the columns `right` are right-aligned.
     """
     if not rows:
-        say(empty)
+        echo(empty)
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, value in rows[0].items():

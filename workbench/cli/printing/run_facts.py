@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.cli.printing.output import frame_rows, print_facts, print_json, say
+from workbench.cli.printing.output import echo, frame_rows, print_facts, print_json
 
 if TYPE_CHECKING:
     from workbench.runs import Run
@@ -19,7 +19,7 @@ def show_run(run: Run, json: bool) -> None:
         return
     print_facts(facts)
     if statistics is not None:
-        say(f"\n{statistics!r}")
+        echo(f"\n{statistics!r}")
 
 
 def run_facts(run: Run) -> dict[str, Any]:

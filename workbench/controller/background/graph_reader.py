@@ -17,16 +17,16 @@ MOST_SHOWN = 2
 class GraphReader:
     """The graphs of the last given object; each is read once."""
 
-    def __init__(self, say: Callable[[str], None], fail: Callable[[Exception], None]) -> None:
+    def __init__(self, report: Callable[[str], None], fail: Callable[[Exception], None]) -> None:
         """Start the thread, idle.
 
         Args:
-            say: called with the current activity, on the thread.
+            report: called with the current activity, on the thread.
             fail: called with errors, on the thread.
         """
         self.given: SourceGraphs | None = None
         self.files: dict[str, GraphFile] = {}
-        self._say = say
+        self._report = report
         self._fail = fail
         self._done = threading.Condition()
         self._waiting = 0
@@ -89,7 +89,7 @@ class GraphReader:
             if self.given is None or key not in self.given.keys:
                 there = "none" if self.given is None else ", ".join(self.given.keys)
                 raise ConfigError([f"There is no graph {key!r}; there are {there}."])
-            self.files[key] = self.given.read(key, self._say)
+            self.files[key] = self.given.read(key, self._report)
         return self.files[key]
 
     def close(self) -> None:

@@ -41,7 +41,7 @@ def reference_problems(
 
 def _base_problem(base: str) -> str:
     from workbench.load.base_sample import base_samples
-    from workbench.modules.weights_file import TORCH_SUFFIXES
+    from workbench.models.weights_file import TORCH_SUFFIXES
     from workbench.runs import load_run
     from workbench.runs.continuation.base_checkpoint import is_weights_file
 

@@ -9,7 +9,7 @@ from workbench.controller.jobs.start import Load
 from workbench.data import Dataset
 from workbench.models import Model
 
-LOOK_S = 0.05
+POLL_S = 0.05
 """Interval at which is looked whether to give up."""
 
 
@@ -41,7 +41,7 @@ def stoppable(load: Load, stopped: Callable[[], bool]) -> Load:
         while thread.is_alive():
             if stopped():
                 raise StoppedEarlyError
-            thread.join(LOOK_S)
+            thread.join(POLL_S)
         if errors:
             raise errors[0]
         return loaded[0]

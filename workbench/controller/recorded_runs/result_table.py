@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from html import escape
 from typing import NamedTuple
 
-from workbench.controller.recorded_runs.run_detail import duration_text, metric_text
+from workbench.controller.recorded_runs.run_detail import metric_text
 from workbench.display.number_format import loss_text, significant
+from workbench.display.quantities import duration_text
 from workbench.runs import Run
 from workbench.runs.listing.read_row import RowReader
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from workbench.controller.recorded_runs.worst_rows import ShownRow, WorstRowsReader
 from workbench.display.number_format import loss_text, significant
+from workbench.display.quantities import duration_text
 from workbench.run_folder.worst_predictions import read_worst_predictions
 from workbench.runs import Run
 from workbench.runs.record.duration import started_at
@@ -126,19 +127,6 @@ METRICS = (
     ("mean_absolute_error", "Test mean absolute error"),
 )
 """Columns of `Run.evaluations` and their labels."""
-
-
-def duration_text(seconds: float) -> str:
-    """A duration as text: 0.8 s, 134 s as "2 min 14 s", 3 h 5 min."""
-    if math.isnan(seconds):
-        return "–"  # noqa: RUF001
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    minutes, rest_s = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours:,} h {minutes} min"
-    return f"{minutes} min {rest_s} s" if minutes else f"{rest_s} s"
 
 
 def _clock(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""The base class of engines that train a torch module: everything but the step."""
+"""The base class of engines that train a torch module; each says how it wraps the module."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _local_mod(options: FederationOptions) -> LocalDpMod:
     """Noise of `noise_multiplier` times the clipping norm.
 
     Flower takes an epsilon and derives the noise from it by a bound that holds below 1 alone. Here
-    it is chosen so that the noise is what the settings say, and `PrivacyLedger` has its epsilon.
+    it is chosen so that the noise is what the settings say; `PrivacyAccountant` has its epsilon.
     """
     bound = math.sqrt(2 * math.log(1.25 / options.delta))
     return LocalDpMod(

@@ -10,7 +10,7 @@ import numpy as np
 _BISECTIONS = 100
 
 
-class PrivacyLedger:
+class PrivacyAccountant:
     """Counts the noisy releases that each client contributed to.
 
     A release with noise of `noise_multiplier` times its sensitivity is a Gaussian mechanism, and

@@ -16,7 +16,7 @@ from workbench.errors import EngineError
 from workbench.flower.client.client_messages import array_record
 from workbench.flower.grids.grid import ClientGrid
 from workbench.flower.round_record import RoundRecord
-from workbench.flower.server.epsilon import PrivacyLedger
+from workbench.flower.server.epsilon import PrivacyAccountant
 from workbench.flower.server.server_state import restore_server_state, save_server_state
 from workbench.flower.server.strategies import make_strategy
 from workbench.run_folder.checkpoint import all_finite
@@ -60,7 +60,7 @@ class FederatedTraining:
         self._checkpointer = Checkpointer(folder, self, events, config, lambda: None)
         self._grid = grid
         self._strategy = make_strategy(options)
-        self._ledger = PrivacyLedger(options.clients)
+        self._accountant = PrivacyAccountant(options.clients)
         self._clipping_norm = options.clipping_norm
         self._round_started_ns = 0
         self._trained = False
@@ -74,7 +74,7 @@ class FederatedTraining:
         Raises:
             RunFolderError: the state of the server is missing or corrupt.
         """
-        found, self._trained = restore_server_state(checkpoint, self._strategy, self._ledger)
+        found, self._trained = restore_server_state(checkpoint, self._strategy, self._accountant)
         # Flower goes by position.
         self._global = {name: found[name] for name in self._global}
         self._clipping_norm = self._norm()
@@ -86,7 +86,7 @@ class FederatedTraining:
 
     def save_state(self, folder: Path) -> None:
         """For a checkpoint: what else the next round depends on."""
-        save_server_state(folder, self._global, self._strategy, self._ledger, self._trained)
+        save_server_state(folder, self._global, self._strategy, self._accountant, self._trained)
 
     def run(self) -> LoopResult:
         """Run the rounds that are left, unless a stop is requested.
@@ -196,11 +196,11 @@ class FederatedTraining:
         # two updates it has: they may be twice the norm apart.
         if options.privacy == "local":
             # The server has seen what clients sent, also where it could not use it.
-            self._ledger.add(self._grid.selected, options.noise_multiplier / 2)
+            self._accountant.add(self._grid.selected, options.noise_multiplier / 2)
         elif record.trained:
-            self._ledger.add(self._grid.selected, options.noise_multiplier)
+            self._accountant.add(self._grid.selected, options.noise_multiplier)
         record.privacy = {
-            "epsilon": self._ledger.epsilon(options.delta),
+            "epsilon": self._accountant.epsilon(options.delta),
             "clipping_norm": self._clipping_norm,
         }
         # Adapted for the next round.

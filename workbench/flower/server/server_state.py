@@ -6,7 +6,7 @@ A file of a checkpoint, `server_state.safetensors`, of arrays by name:
     m_t/, v_t/        moments of FedAdam, FedYogi and FedAdagrad, by weight
     momentum_vector/  of FedAvgM, by position
     clipping_norm     of adaptive clipping
-    spent             how much of each client's privacy is spent; see `PrivacyLedger`
+    spent             how much of each client's privacy is spent; see `PrivacyAccountant`
     trained           whether an update of a client was used
 
 Nothing random is kept: what a round draws is seeded by its number.
@@ -23,7 +23,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from workbench.errors import RunFolderError
-from workbench.flower.server.epsilon import PrivacyLedger
+from workbench.flower.server.epsilon import PrivacyAccountant
 
 FILE = "server_state.safetensors"
 
@@ -36,7 +36,7 @@ def save_server_state(
     folder: Path,
     weights: dict[str, np.ndarray],
     strategy: Strategy,
-    ledger: PrivacyLedger,
+    accountant: PrivacyAccountant,
     trained: bool,
 ) -> None:
     """Write the state into the folder of a checkpoint."""
@@ -49,7 +49,7 @@ def save_server_state(
     norm: float | None = getattr(strategy, _NORM, None)
     if norm is not None:
         arrays[_NORM] = np.array([norm])
-    arrays["spent"] = ledger.spent
+    arrays["spent"] = accountant.spent
     arrays["trained"] = np.array([trained])
     # safetensors writes the raw buffer, so a transposed view must be copied first.
     save_file(
@@ -59,9 +59,9 @@ def save_server_state(
 
 
 def restore_server_state(
-    folder: Path, strategy: Strategy, ledger: PrivacyLedger
+    folder: Path, strategy: Strategy, accountant: PrivacyAccountant
 ) -> tuple[dict[str, np.ndarray], bool]:
-    """Give a new strategy and ledger the state in the folder of a checkpoint.
+    """Give a new strategy and accountant the state in the folder of a checkpoint.
 
     Returns:
         The global weights, and whether an update of a client was used.
@@ -76,7 +76,7 @@ def restore_server_state(
         )
     try:
         arrays = load_file(folder / FILE)
-        ledger.spent = arrays["spent"]
+        accountant.spent = arrays["spent"]
     except (SafetensorError, OSError, KeyError) as error:
         raise RunFolderError(f"{folder / FILE} cannot be read: {error}.") from None
     held: Any = strategy

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.errors import UntrainableError
-from workbench.export.export import LAYER
+from workbench.onnx_io.graph_metadata import LAYER
 
 if TYPE_CHECKING:
     import onnx

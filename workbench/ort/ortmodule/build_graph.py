@@ -23,13 +23,13 @@ from workbench.ort.ortmodule.capture.cached_exports import CachedExports, Obtain
 from workbench.ort.ortmodule.capture.call_to_export import CallToExport
 from workbench.ort.ortmodule.capture.dtypes.narrow_dtypes import widen
 from workbench.ort.ortmodule.capture.dtypes.rounded_values import compute_in_float32
-from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph
+from workbench.ort.ortmodule.capture.export import STATE_PREFIX, ForwardGraph
+from workbench.ort.ortmodule.capture.export_once import exported_once
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.nested_values.omitted_results import ALL, ReadResults
 from workbench.ort.ortmodule.capture.nested_values.structure import LEAF, Structure
 from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
 from workbench.ort.ortmodule.capture.segments.gradient_pieces import piece_cuts
-from workbench.ort.ortmodule.capture.shared_export import exported_once
 from workbench.ort.ortmodule.capture.sizes import ANY_SIZE, Axes, Ranges
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
 from workbench.ort.ortmodule.graph_segments import Segments, SegmentsState
@@ -67,7 +67,7 @@ class Origin(NamedTuple):
     """Seconds to read the graph from the cache; None: it was exported."""
 
 
-class Built(NamedTuple):
+class BuiltGraph(NamedTuple):
     """A built program that runs every call with arguments like those that it was built for."""
 
     program: Program | Segments
@@ -79,7 +79,7 @@ class Built(NamedTuple):
     dtypes: tuple[torch.dtype, ...]
     """Dtypes of the tensors in the module's result; those of the program's results may differ."""
     origin: Origin
-    segments: tuple[Built, ...] = ()
+    segments: tuple[BuiltGraph, ...] = ()
     """Those with a gradient, where custom autograd functions run between them, or where gradients
     are computed in pieces."""
     functions: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ class Built(NamedTuple):
         return self.program.session
 
     @property
-    def graphs(self) -> tuple[Built, ...]:
+    def graphs(self) -> tuple[BuiltGraph, ...]:
         """The segments, or this one itself."""
         return self.segments if isinstance(self.program, Segments) else (self,)
 
@@ -120,7 +120,7 @@ def build(
     options: ORTModuleOptions = DEFAULTS,
     disable_randomness: bool = False,
     exports: CachedExports | None = None,
-) -> Built:
+) -> BuiltGraph:
     """Export `module`, build its gradient graph and load it; takes seconds.
 
     Args:
@@ -225,7 +225,7 @@ def _in_pieces(
     options: ORTModuleOptions,
     axes: Axes,
     cuts: tuple[int, ...],
-) -> Built:
+) -> BuiltGraph:
     """A graph cut into segments if possible, or the whole one."""
     if cuts:
         # A value at a cut may be one that ONNX Runtime can train through only inside a graph.
@@ -238,10 +238,10 @@ def _in_pieces(
 
 def _updated_buffers(model: onnx.ModelProto) -> frozenset[str]:
     marks = (entry for node in model.graph.node for entry in node.metadata_props)
-    return frozenset(mark.value.removeprefix(PREFIX) for mark in marks if mark.key == UPDATES)
+    return frozenset(mark.value.removeprefix(STATE_PREFIX) for mark in marks if mark.key == UPDATES)
 
 
-def _whole(loaded: LoadedProgram, exported: ObtainedGraph, axes: Axes) -> Built:
+def _whole(loaded: LoadedProgram, exported: ObtainedGraph, axes: Axes) -> BuiltGraph:
     graph, export_s, cache_s, _ = exported
     origin = Origin(
         loaded.inputs,
@@ -252,7 +252,7 @@ def _whole(loaded: LoadedProgram, exported: ObtainedGraph, axes: Axes) -> Built:
         loaded.load_s,
         cache_s,
     )
-    return Built(
+    return BuiltGraph(
         loaded.program, loaded.state, loaded.trained, graph.structure, graph.dtypes, origin
     )
 
@@ -264,7 +264,7 @@ def _in_segments(
     options: ORTModuleOptions,
     axes: Axes,
     cuts: tuple[int, ...] = (),
-) -> Built:
+) -> BuiltGraph:
     graph, export_s, cache_s, _ = exported
     segments = Segments(graph, tensors, layout, options, cuts)
     state, trained = segments.state()
@@ -278,7 +278,7 @@ def _in_segments(
         sum(loaded.load_s for loaded in segments.loaded),
         cache_s,
     )
-    return Built(
+    return BuiltGraph(
         segments,
         state,
         trained,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from workbench.errors import UntrainableError
 from workbench.export.buffer_writes import LostUpdateError
 from workbench.export.torch_exporter import branches_on_values
-from workbench.ort.ortmodule.build_graph import Built
+from workbench.ort.ortmodule.build_graph import BuiltGraph
 from workbench.ort.ortmodule.capture.sizes import Axes, Fit, SeenSizes, Shapes, one_row
 
 Alike = Callable[[tuple[int, ...]], bool]
@@ -26,7 +26,7 @@ class GraphCache:
     """
 
     def __init__(self) -> None:
-        self._graphs: list[tuple[Fit, Built]] = []
+        self._graphs: list[tuple[Fit, BuiltGraph]] = []
         self._seen: SeenSizes | None = None
         self._refused: set[Axes] = set()
         self.why_pytorch = ""
@@ -41,11 +41,11 @@ class GraphCache:
         self._graphs.clear()
 
     @property
-    def built(self) -> tuple[Built, ...]:
+    def built(self) -> tuple[BuiltGraph, ...]:
         """Each graph that is in use."""
         return tuple(built for _, built in self._graphs)
 
-    def find(self, shapes: Shapes, alike: Alike) -> Built | None:
+    def find(self, shapes: Shapes, alike: Alike) -> BuiltGraph | None:
         """The graph that runs a call with tensors of these shapes."""
         for fit, built in self._graphs:
             if fit.takes(shapes) and self._is_usual(shapes, fit.axes, alike):
@@ -61,7 +61,7 @@ class GraphCache:
             self._one_row_alike = alike(places)
         return self._one_row_alike
 
-    def make(self, shapes: Shapes, build: Callable[[Axes], Built], alike: Alike) -> Built:
+    def make(self, shapes: Shapes, build: Callable[[Axes], BuiltGraph], alike: Alike) -> BuiltGraph:
         """Build the graph for a call for which `find` returns none.
 
         Args:
@@ -89,7 +89,7 @@ class GraphCache:
                 self._refused.add(axes)
         return self._keep(Fit(shapes, static), build(static))
 
-    def _keep(self, fit: Fit, built: Built) -> Built:
+    def _keep(self, fit: Fit, built: BuiltGraph) -> BuiltGraph:
         others = [
             (other, each)
             for other, each in self._graphs

@@ -14,7 +14,7 @@ import torch
 
 from workbench.errors import EngineError
 from workbench.export.autograd.function_call import FunctionCall, function_name
-from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph
+from workbench.ort.ortmodule.capture.export import STATE_PREFIX, ForwardGraph
 from workbench.ort.ortmodule.capture.layout import Layout, Slot
 from workbench.ort.ortmodule.capture.segments.graph_split import Call, Segment, split
 from workbench.ort.ortmodule.session.bound_state import BoundState
@@ -234,8 +234,11 @@ class Segments:
         for tensor in graph.model.graph.initializer:
             if tensor.name not in self._places:
                 continue
-            place, slot = self._places[tensor.name], slots.get(tensor.name.removeprefix(PREFIX))
-            if slot is not None and tensor.name.startswith(PREFIX):
+            place, slot = (
+                self._places[tensor.name],
+                slots.get(tensor.name.removeprefix(STATE_PREFIX)),
+            )
+            if slot is not None and tensor.name.startswith(STATE_PREFIX):
                 self._held.append((place, slot))
             else:
                 self._constants.append((place, _constant(tensor)))

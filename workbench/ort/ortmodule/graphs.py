@@ -14,7 +14,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from workbench.export.effects.changed_state import ChangedStateError
 from workbench.modules.modes import averages_cumulatively
-from workbench.ort.ortmodule.build_graph import Built, build
+from workbench.ort.ortmodule.build_graph import BuiltGraph, build
 from workbench.ort.ortmodule.calls.trial_call import (
     UNTRIED,
     Trial,
@@ -99,7 +99,7 @@ class Graphs:
         """Whether a BatchNorm changed to a cumulative average since a graph ran."""
 
     @property
-    def built(self) -> tuple[Built, ...]:
+    def built(self) -> tuple[BuiltGraph, ...]:
         """Graphs in use."""
         return tuple(built for cache in self._caches.values() for built in cache.built)
 
@@ -112,7 +112,7 @@ class Graphs:
         read: ReadResults = ALL,
         *,
         tries: bool = True,
-    ) -> Built | Trial | str:
+    ) -> BuiltGraph | Trial | str:
         """Graph for a call, built for the first of its kind; PyTorch's trial; or why there is none.
 
         Args:
@@ -134,7 +134,7 @@ class Graphs:
         tensors: list[torch.Tensor],
         read: ReadResults,
         tries: bool,
-    ) -> Built | Trial | str:
+    ) -> BuiltGraph | Trial | str:
         layout = self.layout if self.layout.is_current() else self._refresh_layout()
         why = AVERAGES if self._averages else _why_no_graph(layout)
         if why:
@@ -143,7 +143,7 @@ class Graphs:
         if isinstance(call, str):
             return call
         found = self._for_kind(call, wrapper, tries)
-        if not isinstance(found, Built):
+        if not isinstance(found, BuiltGraph):
             return found
         try:
             found.state.refresh()
@@ -155,7 +155,7 @@ class Graphs:
             tensors[:] = map(in_float32, tensors)
         return found
 
-    def _for_kind(self, call: _Call, wrapper: nn.Module, tries: bool) -> Built | Trial | str:
+    def _for_kind(self, call: _Call, wrapper: nn.Module, tries: bool) -> BuiltGraph | Trial | str:
         """Graph for `call`, as `find`; it has elements, and something requires a gradient."""
         cache = self._caches[call.key]
         if cache.why_pytorch:
@@ -195,7 +195,7 @@ class Graphs:
         self.layout = Layout(self._module)
         return self.layout
 
-    def _build(self, call: _Call, axes: Axes) -> Built:
+    def _build(self, call: _Call, axes: Axes) -> BuiltGraph:
         # Hooks of the caller may write saved tensors to a disk: not for an export.
         with torch.autocast("cpu", enabled=False), saved_tensors_hooks(_as_it_is, _as_it_is):
             made = build(
@@ -273,7 +273,7 @@ def _why_no_graph(layout: Layout) -> str:
     return "" if hook is None else lost(hook)
 
 
-def _built(make: Callable[[], Built]) -> Built | str:
+def _built(make: Callable[[], BuiltGraph]) -> BuiltGraph | str:
     """Result of `make`, or why nothing can be built."""
     try:
         return make()

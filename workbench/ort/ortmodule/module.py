@@ -15,7 +15,7 @@ from torch import nn
 from typing_extensions import override
 
 from workbench.errors import UntrainableError
-from workbench.ort.ortmodule.build_graph import Built
+from workbench.ort.ortmodule.build_graph import BuiltGraph
 from workbench.ort.ortmodule.calls.forward_signature import ForwardWithSignature, with_signature
 from workbench.ort.ortmodule.calls.omitted_call import OmittedCall
 from workbench.ort.ortmodule.calls.redirected_calls import with_redirected_calls
@@ -165,7 +165,9 @@ class ORTModule(ModuleWrapper):
         structure = self._of_call(built, (args, kwargs))
         return results[0] if structure is LEAF else rebuild(structure, iter(results))
 
-    def _of_call(self, built: Built, call: tuple[tuple[Any, ...], dict[str, Any]]) -> Structure:
+    def _of_call(
+        self, built: BuiltGraph, call: tuple[tuple[Any, ...], dict[str, Any]]
+    ) -> Structure:
         """The structure of the result of a call, which computes what the graph left out."""
         if not omits(built.structure):
             return built.structure
@@ -223,7 +225,7 @@ class ORTModule(ModuleWrapper):
         return trial.result
 
     @property
-    def built_graphs(self) -> tuple[Built, ...]:
+    def built_graphs(self) -> tuple[BuiltGraph, ...]:
         """Graphs that are built and in use, one for each kind of call."""
         return tuple(built for one in self._graphs.built for built in one.graphs)
 

@@ -27,7 +27,7 @@ from workbench.run_folder.statistics import ByPyTorch, GraphStatistics, Memory
 if TYPE_CHECKING:
     import onnx
 
-    from workbench.ort.ortmodule.build_graph import Built
+    from workbench.ort.ortmodule.build_graph import BuiltGraph
     from workbench.ort.ortmodule.session.session import GradientSession
 
 
@@ -61,13 +61,13 @@ def run_by_pytorch(module: ORTModule) -> tuple[ByPyTorch, ...]:
     return (*calls, *functions)
 
 
-def session_of(built: Built) -> GradientSession:
+def session_of(built: BuiltGraph) -> GradientSession:
     """The session that runs a graph; with custom autograd functions, that of a segment."""
     assert isinstance(built.program, Program)
     return built.session
 
 
-def _of_built(built: Built) -> GraphStatistics:
+def _of_built(built: BuiltGraph) -> GraphStatistics:
     import onnx
 
     session, origin = session_of(built), built.origin
@@ -95,7 +95,7 @@ def _of_built(built: Built) -> GraphStatistics:
     )
 
 
-def _memory(built: Built, run: onnx.GraphProto, axes: dict[str, int]) -> Memory:
+def _memory(built: BuiltGraph, run: onnx.GraphProto, axes: dict[str, int]) -> Memory:
     graph = session_of(built).graph
     sizes = {"trained": 0, "frozen": 0, "buffer": 0}
     for name, tensor in zip(graph.state, built.state.tensors, strict=True):

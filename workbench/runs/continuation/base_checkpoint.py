@@ -14,7 +14,7 @@ from workbench.files.sha256 import sha256
 from workbench.files.user_path import user_path
 from workbench.models import Model
 from workbench.models.sources.onnx import OnnxSource
-from workbench.modules.weights_file import TORCH_SUFFIXES, read_weights_file
+from workbench.models.weights_file import TORCH_SUFFIXES, read_weights_file
 from workbench.runs.adapted_weights import AdaptedWeights
 from workbench.runs.run import Run
 

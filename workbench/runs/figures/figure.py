@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.display.quantities import thread_count
 from workbench.figures.engine_style import line_styles
 from workbench.figures.static_figure import (
     caption,
@@ -17,7 +18,6 @@ from workbench.figures.static_figure import (
     note_if_empty,
 )
 from workbench.machine.machine import machine_sentence
-from workbench.machine.threads import thread_count
 from workbench.runs.run_title import trained_by
 
 if TYPE_CHECKING:

@@ -167,7 +167,7 @@ def _one_export(graphs: GraphKind | None) -> AbstractContextManager[None]:
     """The modules that engines read from the request's folder are copies of one."""
     if graphs != GraphKind.ORTMODULE:
         return nullcontext()
-    from workbench.ort.ortmodule.capture.shared_export import shared_exports
+    from workbench.ort.ortmodule.capture.export_once import shared_exports
 
     return shared_exports()
 

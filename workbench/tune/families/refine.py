@@ -15,7 +15,7 @@ from workbench.tune.turns import FEWEST_STEPS
 from workbench.tuning_results.record import Family, Refined
 
 
-class Found(NamedTuple):
+class FamilyChoice(NamedTuple):
     """The result of trying the families."""
 
     families: tuple[Family, ...] = ()
@@ -29,7 +29,7 @@ def refine(
     config: TrainingConfig,
     environment: Mapping[str, str],
     report: Callable[[str], None],
-) -> Found:
+) -> FamilyChoice:
     """Try each family of operators of a graph by each other library.
 
     If the process fails, only the families are lost: the variant was measured before.
@@ -54,10 +54,10 @@ def refine(
             failure=EngineError,
         )
     except WorkbenchError as error:
-        return Found(problem=str(error).splitlines()[0][:400])
+        return FamilyChoice(problem=str(error).splitlines()[0][:400])
     answer: dict[str, Any] = json.loads(request.answer_path.read_text(encoding="utf-8"))
     refined = answer["refined"]
-    return Found(
+    return FamilyChoice(
         tuple(Family(**each) for each in answer["families"]),
         None if refined is None else Refined(**refined),
     )

@@ -276,7 +276,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     def _show_what_trains(self, _: Any = None) -> None:
         self._recorded_code = ""
-        self.controls.suit(self._controller.setup)
+        self.controls.update_for(self._controller.setup)
         self._steps.update()
         self._show_code()
 

@@ -201,7 +201,7 @@ class GalleryPad(Pad):
         return "\n\n".join(as_text(each, self.result_classes) for each in self.results)
 
     def close(self) -> None:
-        """Take the pad away with its threads and its trained model; a training is stopped."""
+        """Close the pad with its threads and its trained model; a training is stopped."""
         if hasattr(self, "_tried"):
             self._tried.close()
         super().close()
@@ -217,7 +217,7 @@ class GalleryPad(Pad):
                 self._thumbnails[item.id] = self._thumbnail(item.value).tobytes()
         return b"".join(self._thumbnails[item.id] for item in items)
 
-    def _order(self) -> tuple[Examples, dict[str, Any]]:
+    def _training_request(self) -> tuple[Examples, dict[str, Any]]:
         with self._lock:
             shown = self.examples
             self._shown_at_train = shown.items

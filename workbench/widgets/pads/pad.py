@@ -91,7 +91,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
 
         What keeps it from training is shown, and raised by `wait`.
         """
-        self._personaliser.train(self._order)
+        self._personaliser.train(self._training_request)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until no training is in progress; False when `timeout` seconds were too few.
@@ -135,7 +135,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
         return written
 
     def close(self) -> None:
-        """Take the pad away with its threads and its trained model; a training is stopped."""
+        """Close the pad with its threads and its trained model; a training is stopped."""
         # A pad whose making was refused is closed too, when it is collected.
         if hasattr(self, "_commands"):
             self._personaliser.close()
@@ -210,7 +210,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
         self._extend(examples_in(command.content(), Path(command.text("name")).name))
 
     @abstractmethod
-    def _order(self) -> tuple[Examples, dict[str, Any]]:
+    def _training_request(self) -> tuple[Examples, dict[str, Any]]:
         """Arguments of the training: a copy of the examples, and settings."""
 
     @abstractmethod

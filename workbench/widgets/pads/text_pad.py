@@ -98,7 +98,7 @@ class TextPad(Pad):
             for each in self.continuations
         )
 
-    def _order(self) -> tuple[Examples, dict[str, Any]]:
+    def _training_request(self) -> tuple[Examples, dict[str, Any]]:
         check_length(self.text)
         return self._collected(), {**self.settings(), "prompt": self.prompt or None}
 

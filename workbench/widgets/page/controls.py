@@ -87,7 +87,7 @@ class Controls(anywidget.AnyWidget):
             if name in self._actions
         ]
 
-    def suit(self, setup: Setup) -> None:
+    def update_for(self, setup: Setup) -> None:
         """Set the label of Train to the engines or number of clients of what is to be trained.
 
         Args:

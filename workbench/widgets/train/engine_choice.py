@@ -81,7 +81,7 @@ class EngineChoice(HasEngineStyles, anywidget.AnyWidget):
         self._wanted = [name for name in self._wanted if known[name]["ok"]]
         self._apply()
 
-    def suit(self, model: Model | None) -> None:
+    def update_for(self, model: Model | None) -> None:
         """Enable only engines that can train `model`; None: every one.
 
         Deselected engines are selected again for the next model that they can train.

@@ -102,7 +102,7 @@ class Trainer(StandaloneStep):
 
     def _on_settings(self) -> None:
         if self.controls is not None:
-            self.controls.suit(self.setup)
+            self.controls.update_for(self.setup)
 
     def _on_ortmodule(self, change: Any) -> None:
         self.setup.ortmodule = dict(change.new)
@@ -134,7 +134,7 @@ class TrainView(View):
             self._step.charts.hint = f"{state.message} {state.detail}".strip()
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
-        self._step.engines.suit(model)
+        self._step.engines.update_for(model)
         self._hint = EMPTY_HINT if model is None else READY_HINT
         if self._job is None:
             self._step.charts.hint = self._hint

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from tests.ort.ortmodule.noted_sessions import kernels
 from workbench import ORTModule
-from workbench.ort.ortmodule.capture.shared_export import shared_exports
+from workbench.ort.ortmodule.capture.export_once import shared_exports
 
 Answer = dict[str, Any]
 

@@ -25,7 +25,7 @@ from workbench import ORTModule
 from workbench.errors import WorkbenchError
 from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten.kernel_call import kernel_call
-from workbench.ort.ortmodule.capture.shared_export import shared_exports
+from workbench.ort.ortmodule.capture.export_once import shared_exports
 
 Answer = dict[str, Any]
 BATCHES = (3, 5)

@@ -166,7 +166,7 @@ def remembers(module: Any, x: Tensor) -> Tensor:
 
 
 def table(module: Any, x: Tensor) -> Tensor:
-    """Built at the first call, and again when it is too short."""
+    """BuiltGraph at the first call, and again when it is too short."""
     if module.table is None or module.table.shape[0] < x.shape[0]:
         module.table = torch.arange(4.0 * x.shape[0]).reshape(-1, 4)
     return module.linear(x) + module.table[: x.shape[0]]  # type: ignore[no-any-return]

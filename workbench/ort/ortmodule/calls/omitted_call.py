@@ -13,7 +13,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from workbench.errors import EngineError
-from workbench.ort.ortmodule.build_graph import Built
+from workbench.ort.ortmodule.build_graph import BuiltGraph
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.nested_values.structure import OmittedResult, flatten
 from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
@@ -47,7 +47,7 @@ class OmittedCall:
         self,
         module: nn.Module,
         layout: Layout,
-        built: Built,
+        built: BuiltGraph,
         call: tuple[tuple[Any, ...], dict[str, Any]],
     ) -> None:
         """Record the call.

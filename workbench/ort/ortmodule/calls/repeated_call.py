@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from workbench.ort.ortmodule.build_graph import Built
+from workbench.ort.ortmodule.build_graph import BuiltGraph
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.data_parallel import bucket_bytes, in_process_group
 
@@ -27,7 +27,7 @@ class RepeatedCall:
     In a small network, the full lookup of a graph would take as long as a pass.
     """
 
-    def __init__(self, built: Built, layout: Layout, kinds: list[Kind]) -> None:
+    def __init__(self, built: BuiltGraph, layout: Layout, kinds: list[Kind]) -> None:
         self.program = built.program
         self.parameters = [built.state.tensors[place] for place in built.trained]
         """Parameters that get a gradient, after the arguments."""

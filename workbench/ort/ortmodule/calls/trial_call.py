@@ -13,7 +13,7 @@ from workbench.export.buffer_writes import changed_parameter
 from workbench.export.effects.observation import Effects, Observation
 from workbench.export.effects.single_row_batches import is_single_row_equivalent
 from workbench.export.effects.state_snapshot import SnapshotTensor
-from workbench.ort.ortmodule.build_graph import Built
+from workbench.ort.ortmodule.build_graph import BuiltGraph
 from workbench.ort.ortmodule.calls.autograd_graph import reached
 from workbench.ort.ortmodule.capture.nested_values.structure import Structure, rebuild
 from workbench.ort.ortmodule.fallback_reasons import (
@@ -39,7 +39,7 @@ class Trial(NamedTuple):
     set_up: bool = False
     """Whether it changed state that another such call does not change."""
 
-    def why_not(self, built: Built) -> str:
+    def why_not(self, built: BuiltGraph) -> str:
         """Why `built` lacks effects of the trial; empty if it has all."""
         lost = [name for name in self.written if name not in built.updated]
         return loses_buffers(lost) if lost else ""

@@ -23,8 +23,8 @@ from workbench.export_cache.known_process import KnownProcess
 from workbench.ort.ortmodule.capture.call_to_export import CallToExport
 from workbench.ort.ortmodule.capture.export import (
     ForwardGraph,
+    IsWanted,
     UnwantedGraphError,
-    Wanted,
     export_forward,
     input_names,
 )
@@ -62,7 +62,7 @@ class CachedExports:
         self,
         call: CallToExport,
         state_file: StateFile | None = None,
-        wanted: Wanted | None = None,
+        wanted: IsWanted | None = None,
         exporting: Callable[[], None] = lambda: None,
     ) -> ObtainedGraph:
         """The graph of `call`, from the cache or exported now and stored there.
@@ -135,7 +135,7 @@ class CachedExports:
 
 
 def export(
-    call: CallToExport, state_file: StateFile | None = None, wanted: Wanted | None = None
+    call: CallToExport, state_file: StateFile | None = None, wanted: IsWanted | None = None
 ) -> ObtainedGraph:
     """Export `call`; see `CachedExports.exported`."""
     started = time.perf_counter()

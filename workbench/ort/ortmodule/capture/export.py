@@ -15,8 +15,8 @@ from workbench.export import torch_exporter
 from workbench.export.autograd.autograd_functions import AutogradFunctions
 from workbench.export.autograd.function_call import FunctionCall
 from workbench.export.effects.changed_state import ChangedStateError
-from workbench.export.export import EXPORTERS, LAYER, export_onnx
-from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, SIZE_RANGES
+from workbench.export.export import EXPORTERS, export_onnx
+from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, LAYER, SIZE_RANGES
 from workbench.ort.ortmodule.capture.nested_values.constant_objects import settled
 from workbench.ort.ortmodule.capture.nested_values.omitted_results import (
     ALL,
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
     from workbench.export.state_file import StateFile
 
-Wanted = Callable[[Structure, Sequence[FunctionCall]], bool]
+IsWanted = Callable[[Structure, Sequence[FunctionCall]], bool]
 """Of the structure of a module's result and the calls of custom autograd functions so far."""
 
-PREFIX = "module."
+STATE_PREFIX = "module."
 """Prefix of the name of every parameter and buffer in the exported graph."""
 
 
 class ForwardGraph(NamedTuple):
-    """The forward pass, with parameters and buffers as initializers under `PREFIX`."""
+    """The forward pass, with parameters and buffers as initializers under `STATE_PREFIX`."""
 
     model: onnx.ModelProto
     inputs: tuple[str, ...]
@@ -125,7 +125,7 @@ def export_forward(
     *,
     training: bool = True,
     state_file: StateFile | None = None,
-    wanted: Wanted | None = None,
+    wanted: IsWanted | None = None,
 ) -> ForwardGraph:
     """Export one call of `module`.
 
@@ -215,7 +215,7 @@ def _exported(export: Callable[[], onnx.ModelProto], reports: Sequence[_Found]) 
         return export()
     except ChangedStateError as error:
         raise ChangedStateError(
-            [each.replace(f"'{PREFIX}", "'") for each in error.changed]
+            [each.replace(f"'{STATE_PREFIX}", "'") for each in error.changed]
         ) from None
     except ModelError as error:
         _last_result(reports)
@@ -260,4 +260,4 @@ def _name_layers_as_the_module_does(model: onnx.ModelProto) -> None:
     for node in model.graph.node:
         for entry in node.metadata_props:
             if entry.key == LAYER:
-                entry.value = entry.value.removeprefix(PREFIX)
+                entry.value = entry.value.removeprefix(STATE_PREFIX)

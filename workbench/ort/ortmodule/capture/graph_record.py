@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph, size_ranges
+from workbench.ort.ortmodule.capture.export import STATE_PREFIX, ForwardGraph, size_ranges
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.nested_values.structure_record import (
     CorruptRecordError,
@@ -125,7 +125,7 @@ def read_graph(
 def _state_of(layout: Layout) -> dict[str, torch.Tensor]:
     """Parameters and buffers by their names in a graph."""
     slots = {**layout.parameters, **layout.buffers}
-    return {PREFIX + name: registry[key] for name, (registry, key) in slots.items()}
+    return {STATE_PREFIX + name: registry[key] for name, (registry, key) in slots.items()}
 
 
 def _without_values(model: onnx.ModelProto, state: Mapping[str, torch.Tensor]) -> onnx.ModelProto:
@@ -151,7 +151,7 @@ def _set_values(
     for tensor in graph.initializer:
         value = state.get(tensor.name)
         if value is None:
-            if tensor.name.startswith(PREFIX) and not tensor.HasField("raw_data"):
+            if tensor.name.startswith(STATE_PREFIX) and not tensor.HasField("raw_data"):
                 raise CorruptRecordError(f"the module has no {tensor.name!r}.")
         elif tuple(tensor.dims) != value.shape or tensor.data_type != _ONNX.get(value.dtype):
             raise CorruptRecordError(f"{tensor.name!r} of the module has another dtype or shape.")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from workbench.ort.ortmodule.capture.export import PREFIX
+from workbench.ort.ortmodule.capture.export import STATE_PREFIX
 from workbench.ort.ortmodule.capture.layout import Slot
 from workbench.ort.ortmodule.differentiate.buffer_changes import BufferChanges
 
@@ -25,9 +25,11 @@ class BufferUpdates:
             changes: of a forward pass; `apply` takes the new values of its `updates`.
             buffers: of the module, by name.
         """
-        self._updated = [buffers[update.buffer.removeprefix(PREFIX)] for update in changes.updates]
+        self._updated = [
+            buffers[update.buffer.removeprefix(STATE_PREFIX)] for update in changes.updates
+        ]
         counted = [
-            (name.removeprefix(PREFIX).replace("running_mean", "num_batches_tracked"), times)
+            (name.removeprefix(STATE_PREFIX).replace("running_mean", "num_batches_tracked"), times)
             for name, times in changes.normalizations.items()
         ]
         self._counted = [(buffers[name], times) for name, times in counted if name in buffers]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 from workbench.ort.freed_memory import give_back_freed_memory
-from workbench.ort.ortmodule.capture.export import PREFIX
+from workbench.ort.ortmodule.capture.export import STATE_PREFIX
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.deterministic import is_deterministic
 from workbench.ort.ortmodule.differentiate.forward import ForwardNames
@@ -51,7 +51,7 @@ def required_gradients(
 ) -> list[str]:
     """Names in the graph of the trained parameters and of the inputs that require a gradient."""
     flags = zip(layout.parameters, layout.trained(), strict=True)
-    return [PREFIX + name for name, trained in flags if trained] + [
+    return [STATE_PREFIX + name for name, trained in flags if trained] + [
         name for name, tensor in zip(inputs, tensors, strict=True) if tensor.requires_grad
     ]
 
@@ -66,7 +66,7 @@ def create_program(
     """Build the gradient of `model` and load it. May change running statistics.
 
     Args:
-        model: a forward pass whose parameters and buffers are initializers under `PREFIX`.
+        model: a forward pass whose parameters and buffers are initializers under `STATE_PREFIX`.
         inputs: names of its other inputs.
         tensors: one of the usual size for each; those that require a gradient get one.
         layout: of the module, current.
@@ -76,8 +76,8 @@ def create_program(
         UntrainableError: a part of it has no gradient or no kernel.
     """
     times = [time.perf_counter()]
-    parameters = {PREFIX + name: slot for name, slot in layout.parameters.items()}
-    buffers = {PREFIX + name: slot for name, slot in layout.buffers.items()}
+    parameters = {STATE_PREFIX + name: slot for name, slot in layout.parameters.items()}
+    buffers = {STATE_PREFIX + name: slot for name, slot in layout.buffers.items()}
     names = ForwardNames(
         inputs, list(parameters), buffers, required_gradients(inputs, tensors, layout)
     )

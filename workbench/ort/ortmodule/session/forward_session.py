@@ -11,7 +11,7 @@ from torch.utils.dlpack import from_dlpack
 from workbench.errors import UntrainableError
 from workbench.ort.graph.gradient import parameters_as_inputs
 from workbench.ort.native import native
-from workbench.ort.ortmodule.capture.export import PREFIX
+from workbench.ort.ortmodule.capture.export import STATE_PREFIX
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.differentiate.buffer_changes import BufferChanges, normalizations_of
 from workbench.ort.ortmodule.session.bound_state import BoundState, crossing
@@ -37,7 +37,7 @@ class ForwardSession:
         """Load `model`.
 
         Args:
-            model: parameters and buffers are initializers under `PREFIX`.
+            model: parameters and buffers are initializers under `STATE_PREFIX`.
             inputs: names of its other inputs.
             layout: of the module, current.
             options: how to run it.
@@ -49,8 +49,8 @@ class ForwardSession:
         normalizations = normalizations_of(model)
         model, report = make_trainable(model, [])
         held = {tensor.name for tensor in model.graph.initializer}
-        slots = {PREFIX + name: slot for name, slot in layout.parameters.items()}
-        slots |= {PREFIX + name: slot for name, slot in layout.buffers.items()}
+        slots = {STATE_PREFIX + name: slot for name, slot in layout.parameters.items()}
+        slots |= {STATE_PREFIX + name: slot for name, slot in layout.buffers.items()}
         names = [name for name in slots if name in held]
         model = parameters_as_inputs(model, names)
         self._result_count = len(model.graph.output) - len(report.state_updates)

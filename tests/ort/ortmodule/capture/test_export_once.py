@@ -9,8 +9,8 @@ import pytest
 from onnx import helper
 
 from workbench.ort.ortmodule.capture.export import ForwardGraph
+from workbench.ort.ortmodule.capture.export_once import exported_once, shared_exports
 from workbench.ort.ortmodule.capture.nested_values.structure import LEAF
-from workbench.ort.ortmodule.capture.shared_export import exported_once, shared_exports
 
 
 class Exporter:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Deed(NamedTuple):
-    """One line of the diary; see `Behaviour.diary`."""
+    """One line of the event_log; see `Behaviour.event_log`."""
 
     what: str
     began: float
@@ -19,11 +19,11 @@ class Deed(NamedTuple):
     ended: float
 
 
-class Diary(list[Deed]):
+class EventLog(list[Deed]):
     """All that the engine did, in order."""
 
     @classmethod
-    def read(cls, path: Path) -> Diary:
+    def read(cls, path: Path) -> EventLog:
         return cls(Deed(**json.loads(line)) for line in path.read_text().splitlines())
 
     def of(self, *what: str) -> list[Deed]:

@@ -153,7 +153,7 @@ def test_bfloat16_weights_are_read_as_float32(tmp_path: Path) -> None:
     values = torch.arange(6.0).reshape(2, 3).bfloat16()
     save_tensors({"weight": values, "count": torch.tensor(3)}, tmp_path / "w.safetensors")
     read = (
-        "from workbench.modules.weights_file import read_weights_file as read; from pathlib import "
+        "from workbench.models.weights_file import read_weights_file as read; from pathlib import "
         f"Path; found = read(Path({str(tmp_path / 'w.safetensors')!r})); "
         "assert found['weight'].dtype == 'float32' and found['count'] == 3; "
         "assert found['weight'].tolist() == [[0, 1, 2], [3, 4, 5]]"

@@ -22,7 +22,7 @@ from workbench.modules.dynamic_axes import BATCH
 from workbench.ort.ortmodule.capture.cached_exports import CachedExports
 from workbench.ort.ortmodule.capture.call_to_export import CallToExport
 from workbench.ort.ortmodule.capture.export import (
-    PREFIX,
+    STATE_PREFIX,
     ChangedArgumentsError,
     NoTensorsError,
     UnwantedGraphError,
@@ -103,7 +103,7 @@ class SharedExport:
             return None
 
     def _named(self, graph: onnx.ModelProto) -> onnx.ModelProto:
-        return with_own_names(graph, self._inputs, self._outputs, PREFIX)
+        return with_own_names(graph, self._inputs, self._outputs, STATE_PREFIX)
 
     def _is_wanted(self, result: nested.Structure, calls: Sequence[FunctionCall]) -> bool:
         return not calls and _tensors_in(result) == len(self._outputs)
