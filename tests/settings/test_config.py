@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from workbench.errors import ConfigError
 from workbench.settings.config import TrainingConfig, make_config, read_config
 from workbench.settings.federation import FederationOptions
-from workbench.settings.setting_problems import problems_of
+from workbench.settings.setting_problems import OTHER_NAMES, problems_of
 
 
 @pytest.mark.fault
@@ -21,6 +21,15 @@ def test_every_problem_is_listed_at_once_with_the_nearest_name() -> None:
     assert "lerning_rate: no such setting. Did you mean 'learning_rate'" in message
     assert "epochs=0" in message
     assert "batch_size='many'" in message
+
+
+def test_names_of_other_libraries_are_translated() -> None:
+    fields = TrainingConfig.model_fields.keys()
+    for name, others in OTHER_NAMES.items():
+        assert name in fields and not others & fields
+        for other in others:
+            with pytest.raises(ConfigError, match=f"{other}: no such setting. It is '{name}' here"):
+                make_config({"engine": "ondevice", other: 1})
 
 
 @pytest.mark.fault

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -12,6 +13,20 @@ from workbench.errors import nearest, value_text
 
 NOT_A_DICT = ("model_type", "model_attributes_type")
 """Pydantic's types of errors for a value in place of a dict of settings."""
+
+OTHER_NAMES = {
+    "batch_size": {"bs", "per_device_train_batch_size"},
+    "epochs": {"max_epochs", "num_train_epochs"},
+    "gradient_accumulation": {"accumulate_grad_batches", "gradient_accumulation_steps"},
+    "learning_rate": {"lr"},
+    "lr_schedule": {"lr_scheduler", "lr_scheduler_type", "scheduler"},
+    "lr_warmup_steps": {"num_warmup_steps", "warmup"},
+    "max_grad_norm": {"clip_grad_norm", "grad_clip", "gradient_clip_val", "gradient_clipping"},
+    "seed": {"random_seed", "random_state"},
+    "steps": {"max_steps"},
+    "weight_decay": {"wd"},
+}
+"""Names of settings in other libraries, of which an error says what they are called here."""
 
 
 def problems_by_setting(error: ValidationError, settings: type[BaseModel]) -> dict[str, str]:
@@ -69,7 +84,7 @@ def _sentence(problem: Any, settings: type[BaseModel]) -> str:
     name = ".".join(str(part) for part in problem["loc"])
     last = str(problem["loc"][-1]) if problem["loc"] else ""
     if problem["type"] == "extra_forbidden":
-        return f"{name}: no such setting. {nearest(last, settings.model_fields)}"
+        return f"{name}: no such setting. {_suggestion(last, settings.model_fields)}"
     value = problem["input"]
     field = settings.model_fields.get(last)
     if problem["type"] == "literal_error" and field is not None:
@@ -80,6 +95,12 @@ def _sentence(problem: Any, settings: type[BaseModel]) -> str:
     if problem["type"] in NOT_A_DICT and (example := _example(settings)):
         message += f", such as {example}"
     return f"{message}."
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    """The setting that other libraries give this name, or those with the nearest names."""
+    ours = next((ours for ours, theirs in OTHER_NAMES.items() if name in theirs), None)
+    return f"It is {ours!r} here." if ours in known else nearest(name, known)
 
 
 def _example(settings: type[BaseModel]) -> dict[str, Any]:
