@@ -11,9 +11,10 @@ import numpy as np
 from workbench.compare.columns import MARK
 from workbench.compare.statistics import Ratio
 from workbench.compare.verdict import Verdict
+from workbench.display.encodable import printable
 from workbench.display.number_format import significant
 from workbench.figures.engine_style import line_style
-from workbench.figures.static_figure import caption, make_figure, note_if_empty, printable
+from workbench.figures.static_figure import caption, make_figure, note_if_empty
 from workbench.runs import Run
 from workbench.runs.figures.figure import UNMEASURED, draw_loss, draw_memory, draw_throughput
 

@@ -10,6 +10,11 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+def printable(text: str) -> str:
+    """`text` with a space for each control character but newlines, and for what no font has."""
+    return "".join(mark if mark.isprintable() or mark == "\n" else " " for mark in text)
+
+
 def encodable_json(value: Any) -> Any:
     """`value`, parsed from JSON, with every text in it encodable."""
     if isinstance(value, str):

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from workbench.display.encodable import printable
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -49,11 +51,6 @@ def note_if_empty(axes: Axes, text: str) -> None:
     axes.set_xticks([])
     axes.set_yticks([])
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", fontsize=8)
-
-
-def printable(text: str) -> str:
-    """`text` without what no font has: a name that was read from a record may hold anything."""
-    return "".join(mark if mark.isprintable() or mark == "\n" else " " for mark in text)
 
 
 def legend_label(name: str) -> str:

@@ -62,7 +62,7 @@ Without dropout, whose random numbers differ between libraries, and without ONNX
 of an embedding, whose sums differ from run to run."""
 
 
-def _split(value: Any) -> Any:
+def split_choices(value: Any) -> Any:
     """Split a comma-separated text of choices."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
@@ -95,7 +95,7 @@ def check_choices(graphs: GraphKind, choices: tuple[str, ...]) -> tuple[str, ...
     return as_choices({family: chosen[family] for family in families if family in chosen})
 
 
-_Split = BeforeValidator(_split)
+_Split = BeforeValidator(split_choices)
 
 DeviceChoices = Annotated[
     tuple[str, ...],

@@ -19,7 +19,7 @@ from pydantic import (
 from workbench.errors import ConfigError
 from workbench.files.user_path import user_path
 from workbench.machine.threads import RECORD, within_cores
-from workbench.settings.operator_kernels import ORTModuleChoices
+from workbench.settings.operator_kernels import ORTModuleChoices, split_choices
 from workbench.settings.plain_numbers import PlainNumbers
 from workbench.settings.setting_problems import problems_of
 
@@ -215,9 +215,7 @@ class ORTModuleOptions(PlainNumbers):
     )
     @classmethod
     def _split(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return tuple(part.strip() for part in value.split(",") if part.strip())
-        return value
+        return split_choices(value)
 
     @field_validator("embedding_sparsity", mode="before")
     @classmethod

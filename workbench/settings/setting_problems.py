@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -97,10 +97,10 @@ def _sentence(problem: Any, settings: type[BaseModel]) -> str:
     return f"{message}."
 
 
-def _suggestion(name: str, known: Iterable[str]) -> str:
+def _suggestion(name: str, known: Collection[str]) -> str:
     """The setting that other libraries give this name, or those with the nearest names."""
     ours = next((ours for ours, theirs in OTHER_NAMES.items() if name in theirs), None)
-    return f"It is {ours!r} here." if ours in known else nearest(name, known)
+    return f"It is {ours!r} here." if ours and ours in known else nearest(name, known)
 
 
 def _example(settings: type[BaseModel]) -> dict[str, Any]:

@@ -17,7 +17,8 @@ from rich.progress import (
 )
 
 from workbench.cli import options as opt
-from workbench.cli.printing.output import echo, print_json, printable, stderr
+from workbench.cli.printing.output import echo, print_json, stderr
+from workbench.display.encodable import printable
 
 if TYPE_CHECKING:
     from workbench.extension_build.build_extensions import ExtensionBuild

@@ -17,6 +17,8 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
+from workbench.display.encodable import printable
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -37,11 +39,6 @@ def status_updater(status: Status) -> Callable[[str], None]:
 def echo(text: str = "") -> None:
     """Print text on stdout."""
     print(printable(text))
-
-
-def printable(text: str) -> str:
-    """`text` with control characters, except newlines, replaced by spaces."""
-    return "".join(mark if mark.isprintable() or mark == "\n" else " " for mark in text)
 
 
 def as_text(value: object, style: str = "") -> Text:

@@ -17,8 +17,9 @@ from rich.progress import (
 )
 
 from workbench.cli.exit_status import INTERRUPTED
-from workbench.cli.printing.output import printable, stderr
+from workbench.cli.printing.output import stderr
 from workbench.compare import Comparison
+from workbench.display.encodable import printable
 from workbench.runs import Run
 
 REFRESH_S = 0.1

@@ -12,6 +12,7 @@ import onnx_ir as ir
 
 from workbench.onnx_io.ordered_scatter import is_unordered
 from workbench.trainable.rewrites.recurrence import is_plain
+from workbench.trainable.shapes.window import text
 
 
 class Obstacle(NamedTuple):
@@ -45,7 +46,7 @@ def _only(inputs: Collection[int], meaning: str) -> Limit:
 
 
 def _constant_padding(node: ir.Node, _: Collection[int]) -> Obstacle | None:
-    mode = _text(node, "mode", "constant")
+    mode = text(node, "mode", "constant")
     if mode == "constant":
         if len(node.inputs) > 3 and node.inputs[3] is not None:
             return Obstacle(
@@ -117,7 +118,7 @@ def _static_shape(node: ir.Node, _: Collection[int]) -> Obstacle | None:
 
 
 def _exact_gelu(node: ir.Node, _: Collection[int]) -> Obstacle | None:
-    if _text(node, "approximate", "none") == "none":
+    if text(node, "approximate", "none") == "none":
         return None
     return Obstacle(
         "ONNX Runtime gives the tanh form of Gelu the gradient of the exact form.",
@@ -196,8 +197,3 @@ LIMITS: dict[str, tuple[Limit, ...]] = {
     "Transpose": (_written_permutation,),
     "Where": (_one_shape,),
 }
-
-
-def _text(node: ir.Node, name: str, default: str) -> str:
-    attribute = node.attributes.get(name)
-    return default if attribute is None else attribute.as_string()
