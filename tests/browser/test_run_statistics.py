@@ -41,7 +41,7 @@ def test_statistics_of_the_engines_unfold_and_pytorch_fallbacks_are_marked(
     notebook = open_notebook(CELL)
     notebook.run(0)
     page = notebook.page
-    expect(notebook.status).to_contain_text("Compared pytorch, ortmodule", timeout=SLOW_MS)
+    expect(notebook.status).to_contain_text("Compared pytorch and ortmodule", timeout=SLOW_MS)
     table = page.get_by_role("table").filter(has_text="Peak memory")
     expect(table.get_by_role("columnheader", name="ortmodule*")).to_be_visible()
     expect(page.get_by_text("* ortmodule: PyTorch ran the module 12 times")).to_be_visible()

@@ -88,6 +88,10 @@ def clients_train(notebook: Notebook) -> None:
     page.get_by_text("The rounds as a table").locator("visible=true").click()
     rounds = page.get_by_role("table", name="Rounds", exact=True).locator("visible=true")
     expect(rounds.get_by_role("columnheader", name="Epsilon")).to_be_visible()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    for table in (rounds, clients):
+        overflow = "table => table.parentElement.scrollWidth - table.parentElement.clientWidth"
+        assert table.evaluate(overflow) <= 0, "all columns beside the file browser"
 
     notebook.go_to("Runs")
     page.get_by_role("row").filter(has_text="ondevice, 3 clients").click()

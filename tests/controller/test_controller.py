@@ -422,4 +422,4 @@ def test_it_works_where_no_widgets_are_installed() -> None:
         env={**os.environ, "WORKBENCH_FAKE": "{}"},
         check=False,
     )
-    assert done.stdout.strip() == "Compared fake.", done.stderr
+    assert done.stdout.strip() == "Compared fake on digits-mlp.", done.stderr

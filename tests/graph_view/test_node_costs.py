@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from workbench.artifacts import generate_artifacts
 from workbench.data import Dataset
 from workbench.graph_view import graphs_of_source
+from workbench.graph_view.formats.node_data import NAMES
 from workbench.graph_view.node_costs import node_costs
 from workbench.load import load_model
 from workbench.profiling import profile
@@ -44,8 +46,16 @@ def test_a_real_profile_is_painted_on_the_nodes(digits: Dataset, tmp_path: Path)
         # While the graphs are still read, as in the line after the one that makes the view.
         assert view.paint(found, by="time") == view.painted_note == on_nodes.sentence
         assert view.paint_by == "time"
+        written = {by: view.export_node_data(tmp_path / f"{by}.json", by) for by in NAMES}
     finally:
         view.close()
+    # By the ids of the nodes in the file of `export_model_explorer`.
+    data = {by: json.loads(path.read_text())["training"] for by, path in written.items()}
+    named = {
+        shown.nodes[int(key)].name: each["value"] for key, each in data["time"]["results"].items()
+    }
+    assert {name: us for name, us in named.items() if us} == pytest.approx(timed, abs=1e-3)
+    assert data["memory"]["results"][str(relu)] == {"value": BATCH * HIDDEN * 4}
     [buffers] = [buffers for content, buffers in sent if content["kind"] == "painted"]
     times, bytes_ = (np.frombuffer(each, "<f4") for each in buffers)
     assert np.count_nonzero(np.isfinite(times)) >= len(timed)

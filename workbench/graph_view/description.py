@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from workbench.errors import ConfigError, nearest
+
 Kind = Literal["operator", "input", "output"]
 
 Role = Literal["computed", "input", "parameter", "initializer"]
@@ -94,6 +96,30 @@ class GraphDescription(NamedTuple):
             if any(self.values[value].name == name for value in node.outputs):
                 return index
         return None
+
+    def position(self, node: str | int) -> int:
+        """Position of a node: given, or as of `find`.
+
+        Raises:
+            ConfigError: there is no such node.
+        """
+        index = self.find(node) if isinstance(node, str) else node
+        if index is None or not 0 <= index < len(self.nodes):
+            names = [each.name for each in self.nodes]
+            hint = nearest(node, names) if isinstance(node, str) else ""
+            raise ConfigError([f"{self.title} has no node {node!r}. {hint}".strip()])
+        return index
+
+    def groups_around(self, path: str) -> tuple[str, ...]:
+        """The paths of a group and of those around it.
+
+        Raises:
+            ConfigError: there is no such group.
+        """
+        paths = self.group_paths()
+        if path not in paths:
+            raise ConfigError([f"{self.title} has no group {path!r}. {nearest(path, paths)}"])
+        return tuple(each for each in paths if path == each or path.startswith(f"{each}/"))
 
     def group_paths(self) -> tuple[str, ...]:
         """The paths of all groups but the root."""

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import onnx.parser
 import pytest
 import torch
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
 
 import workbench as wb
 from workbench.controller.code.page_code import code_for
 from workbench.controller.setup import Setup
+
+LINEAR = f"""<ir_version: 8, opset_import: ["" : 17]>
+linear (float[N,1,8,8] image) => (float[N,2] logits)
+<float[64,2] weight = {{{", ".join(["0.5"] * 128)}}}> {{
+    rows = Flatten(image)
+    logits = MatMul(rows, weight)
+}}"""
 
 
 def test_a_class_of_the_user_is_not_taken_for_one_of_the_workbench() -> None:
@@ -67,12 +79,28 @@ def test_without_a_dataset_the_code_asks_for_one(step: str, model: str) -> None:
         exec(code.replace("wb.verify(model)", "None"), {"wb": wb, **names})
 
 
+def test_a_cell_with_the_code_of_the_model_shows_what_the_step_shows(tmp_path: Path) -> None:
+    onnx.save(onnx.parser.parse_model(LINEAR), tmp_path / "linear.onnx")
+    code = code_for(Setup(model=str(tmp_path / "linear.onnx"), dataset="digits"), "model", {})
+    shell = InteractiveShell.instance()
+    try:
+        with capture_output() as shown:
+            shell.run_cell(code).raise_error()
+    finally:
+        InteractiveShell.clear_instance()
+    layers, check, data = (each.data["text/plain"] for each in shown.outputs)
+    assert "MatMul" in layers
+    assert "linear can be trained with ONNX Runtime" in check
+    assert "1438 rows" in data
+
+
 def test_the_code_profiles_only_profiled_engines() -> None:
     setup = Setup(model="digits-mlp")
     assert "wb.profile" not in code_for(setup, "artifacts", {})
     setup.profiled = True
     code = code_for(setup, "artifacts", {})
-    assert "profile = wb.profile(model, data, engine='ondevice')\ngraph.paint(profile)\n" in code
+    lines = ["profile = wb.profile(model, data, engine='ondevice')", "graph.paint(profile)"]
+    assert "\n".join([*lines, "display(graph)", ""]) in code
 
 
 def test_an_example_input_that_was_left_is_not_given_to_a_sample() -> None:

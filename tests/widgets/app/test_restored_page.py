@@ -84,7 +84,7 @@ def test_an_interrupted_run_that_is_resumed_fills_the_form(
     model, data = "breast-cancer-mlp", wb.load_dataset(str(path), "ill")
     run = wb.train(model, data, engine="fake", epochs=3, batch_size=8).wait(PATIENCE_S)
     page = make_page(model=None)
-    offer = Offer(run.id, str(run.folder.path), "follow", "")
+    offer = Offer(run.id, "follow", "", str(run.folder.path))
     page.offers.show([offer])
     page.offers.accept(run.id)
     assert page.wait(PATIENCE_S)
@@ -120,6 +120,7 @@ def test_an_interrupted_comparison_is_offered_as_one(make_page: MakePage) -> Non
     page = make_page(model=None)
     until(lambda: page.offers.offers)
     [offer] = page.offers.offers
+    assert offer["action"] == "open"
     assert offer["text"] == (
         "The comparison of pytorch, ondevice on model-a was interrupted at step 40 of 200."
     )

@@ -71,6 +71,12 @@ def test_impossible_requests_are_errors(path: Path, tmp_path: Path) -> None:
         view.describe("training")
     with pytest.raises(ConfigError, match="by='colour'"):
         view.paint(None, by="colour")
+    with pytest.raises(ConfigError, match="by='colour'"):
+        view.export_node_data(tmp_path / "data.json", by="colour")
+    with pytest.raises(ConfigError, match="no times of nodes yet"):
+        view.export_node_data(tmp_path / "data.json")
+    with pytest.raises(ConfigError, match="has no node 99"):
+        view.details(99)
     with pytest.raises(ModelError, match="holds the values"):
         view.tensor("w")
     view.show(path, graphs=["training"])
@@ -96,6 +102,7 @@ def test_impossible_requests_are_errors(path: Path, tmp_path: Path) -> None:
         {"kind": "tensor", "key": "forward"},
         {"kind": "model-explorer"},
         {"kind": "model-explorer", "shown": [5]},
+        {"kind": "node-data", "shown": ["forward"], "by": "time"},
     ],
 )
 def test_a_message_that_makes_no_sense_leaves_the_graph(path: Path, content: object) -> None:

@@ -24,21 +24,23 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
         names: objects of the notebook, which code may name; None: the current ones.
     """
     own = own_names() if names is None else names
-    lines = ["import workbench as wb", ""]
-    lines += _tasks(setup, step, "first", [])
+    lines = _tasks(setup, step, "first", [])
     if not setup.model:
-        return "\n".join([*lines, "# Choose a model first.", ""])
+        return _program([*lines, "# Choose a model first."])
     lines.append(_model(setup, own))
     data = _data(setup, own)
     given = ["model", "data"] if data else ["model"]
     if step == "model":
-        lines += ["model.layers()", "wb.check(model)"]
+        lines += [
+            'display(pd.DataFrame(model.layers()).set_index("name"))',
+            "display(wb.check(model))",
+        ]
     lacks_data = not data and not _brings_data(setup, own)
     match step:
         case _ if lacks_data:
             lines.append("# Choose a dataset first.")
         case "model":
-            lines += [f"data = {data}"] if data else ["data = wb.load_dataset(model)"]
+            lines += [f"data = {data or 'wb.load_dataset(model)'}", "display(data)"]
         case "artifacts":
             lines += [f"data = {data or 'wb.load_dataset(model)'}", *_artifacts(setup)]
         case "train":
@@ -54,7 +56,18 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
                 "comparison.table()",
             ]
     lines += _tasks(setup, step, "after", given, with_artifacts=not lacks_data)
-    return "\n".join(lines) + "\n"
+    return _program(lines)
+
+
+def _program(lines: list[str]) -> str:
+    """The lines after the imports that they need."""
+    imports = ["import workbench as wb", ""]
+    # A cell shows the value of its last line only.
+    if any("display(" in line for line in lines):
+        imports = ["from IPython.display import display", "", *imports]
+    if any("pd." in line for line in lines):
+        imports = ["import pandas as pd", *imports]
+    return "\n".join([*imports, *lines]) + "\n"
 
 
 def _artifacts(setup: Setup) -> list[str]:
@@ -63,7 +76,7 @@ def _artifacts(setup: Setup) -> list[str]:
     own = {name: setup.settings[name] for name in ["device_kernels"] if name in setup.settings}
     lines = [
         f"artifacts = {call_text('wb.generate_artifacts', ['model', 'data=data'], chosen)}",
-        call_text("artifacts.footprint", [f"batch_size={batch}"], own),
+        f"display({call_text('artifacts.footprint', [f'batch_size={batch}'], own)})",
         "graph = wb.GraphView(artifacts)",
     ]
     if setup.profiled:
@@ -71,7 +84,7 @@ def _artifacts(setup: Setup) -> list[str]:
             "wb.profile", ["model", "data", f"engine={ARTIFACTS_ENGINE!r}"], profile_settings(setup)
         )
         lines += [f"profile = {call}", "graph.paint(profile)"]
-    return [*lines, "graph"]
+    return [*lines, "display(graph)"]
 
 
 def _tasks(
@@ -104,6 +117,7 @@ def _training(setup: Setup, given: list[str]) -> list[str]:
         f"for engine in {engines!r}:",
         f"    run = {call}",
         "    run.wait()",
+        "    display(run.plot())",
     ]
 
 

@@ -202,7 +202,7 @@ class ComparisonJob:
 
     @property
     def doing(self) -> str:
-        engines = ", ".join(self.engines)
+        engines = _listed(self.engines)
         if self._stopping.asked:
             return self._stopping.text(f"the comparison of {engines}")
         status = self.status
@@ -222,7 +222,7 @@ class ComparisonJob:
         ended = [engine for engine in runs if engine not in failed]
         early = self.status in ("stopped", "interrupted")
         verb = f"{self.status.capitalize()} the comparison of" if early else "Compared"
-        lines = [f"{verb} {', '.join(ended)}."] if ended else []
+        lines = [f"{verb} {_listed(ended)} on {model_of(self)}."] if ended else []
         return "\n".join([*lines, *(outcome_of(runs[engine]) for engine in failed)])
 
     @property

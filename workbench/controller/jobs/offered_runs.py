@@ -22,12 +22,12 @@ class Offer(NamedTuple):
     """One run, or a comparison."""
 
     id: str
-    folder: str
-    """Folder of the run; empty for a comparison."""
     action: str
-    """"follow" a run that is in progress or a comparison, or "resume" an interrupted run."""
+    """"follow" a run that is in progress, "resume" an interrupted one, or "open" a comparison."""
     text: str
     """How it ended, in a sentence."""
+    folder: str = ""
+    """Folder of the run."""
 
 
 def offers() -> list[Offer]:
@@ -44,11 +44,11 @@ def offers() -> list[Offer]:
         comparison = comparisons.get(run.id)
         if comparison is not None:
             text = f"The comparison of {comparison.title} {how} {where}"
-            found.setdefault(comparison.id, Offer(comparison.id, "", "follow", text))
+            found.setdefault(comparison.id, Offer(comparison.id, "open", text))
         elif not run.ended or run.checkpoint is not None:
             action = "resume" if run.ended else "follow"
             text = f"{name_of(run)} {how} {where}"
-            found[run.id] = Offer(run.id, str(run.folder.path), action, text)
+            found[run.id] = Offer(run.id, action, text, str(run.folder.path))
     return list(found.values())[:OFFERED]
 
 

@@ -27,18 +27,19 @@ class OfferList(anywidget.AnyWidget):
             }
         )
     ).tag(sync=True)
-    """One dict an offer; `action` is "follow" or "resume"."""
+    """One dict an offer; `action` as of `Offer`."""
 
-    def __init__(self, accept: Callable[[Offer], None], **kwargs: Any) -> None:
-        """Create an empty list.
+    def __init__(
+        self, on_run: Callable[[Offer], None], on_comparison: Callable[[str], None], **kwargs: Any
+    ) -> None:
+        """Create an empty list. The functions must return immediately.
 
         Args:
-            accept: called with the offered run that a user accepts; must return immediately.
+            on_run: called with the offered run that a user accepts.
+            on_comparison: called with the id of the offered comparison that a user accepts.
         """
         super().__init__(**kwargs)
-        self._accept = accept
-        self.on_comparison: Callable[[str], None] = lambda _: None
-        """Called with the id of the offered comparison that a user accepts."""
+        self._on_run, self._on_comparison = on_run, on_comparison
         self._known: dict[str, Offer] = {}
         self.on_msg(self._on_message)
 
@@ -54,10 +55,10 @@ class OfferList(anywidget.AnyWidget):
         offer = self._known.get(offered_id)
         if offer is not None:
             self.show([])
-            if offer.folder:
-                self._accept(offer)
+            if offer.action == "open":
+                self._on_comparison(offer.id)
             else:
-                self.on_comparison(offer.id)
+                self._on_run(offer)
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
         match content:

@@ -105,7 +105,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.bar = AppBar()
         self.status = Status(message=controller.state.message)
         self.controls = Controls(actions_of(controller))
-        self.offers = OfferList(controller.accept)
+        self.offers = OfferList(controller.accept, self._show_comparison)
         self.code = CodePanel()
         self.models = ModelView(controller=controller)
         self.artifacts = ArtifactBuilder(controller=controller)
@@ -145,7 +145,6 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.trainer.engines.observe(self._show_what_trains, "value")
         self.runs.observe(self._show_code, "code")
         self.recorded.observe(self._on_recorded, "value")
-        self.offers.on_comparison = self._show_comparison
         self._show_what_trains()
 
     @classmethod

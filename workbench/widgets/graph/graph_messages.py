@@ -12,6 +12,7 @@ from workbench.errors import ConfigError, WorkbenchError, exception_text
 from workbench.graph_view import GraphFile
 from workbench.graph_view.formats.binary import to_bytes
 from workbench.graph_view.formats.model_explorer import model_explorer_text
+from workbench.graph_view.formats.node_data import node_data_text
 from workbench.graph_view.node_costs import node_costs
 
 if TYPE_CHECKING:
@@ -46,7 +47,11 @@ def answers(
             yield {"kind": "tensor", "number": number, "summary": summary}, []
         case {"kind": "model-explorer", "shown": list(shown)}:
             text = model_explorer_text([reader.read(str(each)) for each in shown], name)
-            yield {"kind": "model-explorer", "name": name}, [text.encode()]
+            yield {"kind": "file", "name": f"{name}.json"}, [text.encode()]
+        case {"kind": "node-data", "shown": list(shown), "by": str(by)}:
+            files = [reader.read(str(each)) for each in shown]
+            text = node_data_text(files, profile, by or "time")
+            yield {"kind": "file", "name": f"{name}-{by or 'time'}.json"}, [text.encode()]
 
 
 def painted_message(file: GraphFile, profile: Profile) -> tuple[Content, list[bytes], str]:

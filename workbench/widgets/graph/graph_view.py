@@ -9,10 +9,11 @@ import anywidget
 import traitlets
 
 from workbench.controller.background.graph_reader import MOST_SHOWN, GraphReader
-from workbench.errors import ConfigError, nearest, value_text
+from workbench.errors import ConfigError, value_text
 from workbench.graph_view import GraphFile
 from workbench.graph_view.description import GraphDescription
 from workbench.graph_view.formats.model_explorer import write_model_explorer
+from workbench.graph_view.formats.node_data import write_node_data
 from workbench.graph_view.formats.svg import write_svg
 from workbench.graph_view.initially_open import initially_open_groups
 from workbench.widgets.bundle import bundle
@@ -121,11 +122,8 @@ class GraphView(anywidget.AnyWidget):
         if path is None:
             self._set_opened(shown.key, list(shown.group_paths()))
             return
-        self._check_group(shown, path)
-        around = [
-            each for each in shown.group_paths() if path == each or path.startswith(f"{each}/")
-        ]
-        self._set_opened(shown.key, [*self.opened.get(shown.key, []), *around])
+        before = self.opened.get(shown.key, [])
+        self._set_opened(shown.key, [*before, *shown.groups_around(path)])
 
     def close_group(self, path: str | None = None, *, graph: str | None = None) -> None:
         """Close a group; None: every group.
@@ -137,10 +135,9 @@ class GraphView(anywidget.AnyWidget):
         if path is None:
             self._set_opened(shown.key, [])
             return
-        self._check_group(shown, path)
-        self._set_opened(
-            shown.key, [each for each in self.opened.get(shown.key, []) if each != path]
-        )
+        *_, closed = shown.groups_around(path)
+        before = self.opened.get(shown.key, [])
+        self._set_opened(shown.key, [each for each in before if each != closed])
 
     def select(self, node: str | int | None, *, graph: str | None = None) -> None:
         """Select a node by its name, the name of its result, or its position; None: no node.
@@ -152,21 +149,14 @@ class GraphView(anywidget.AnyWidget):
             self.selected_graph, self.selected_node = "", -1
             return
         shown = self.describe(graph)
-        index = shown.find(node) if isinstance(node, str) else node
-        if index is None or not 0 <= index < len(shown.nodes):
-            names = [each.name for each in shown.nodes]
-            hint = nearest(node, names) if isinstance(node, str) else ""
-            raise ConfigError([f"{shown.title} has no node {node!r}. {hint}".strip()])
+        index = shown.position(node)
         with self.hold_trait_notifications():
             self.selected_graph, self.selected_node = shown.key, index
 
     def details(self, node: str | int, *, graph: str | None = None) -> dict[str, Any]:
         """Attributes, inputs and outputs of a node, in JSON types."""
-        shown = self.describe(graph)
-        index = shown.find(node) if isinstance(node, str) else node
-        if index is None:
-            raise ConfigError([f"{shown.title} has no node {node!r}."])
-        return self._file(graph).node_details(index)
+        file = self._file(graph)
+        return file.node_details(file.description.position(node))
 
     def tensor(self, name: str, *, graph: str | None = None) -> TensorSummary:
         """Statistics of a parameter's or an initializer's values.
@@ -224,6 +214,21 @@ class GraphView(anywidget.AnyWidget):
         self.wait()
         return write_model_explorer([self._file(key) for key in self.shown], self.name, Path(path))
 
+    def export_node_data(self, path: Path | str, by: str = "time") -> Path:
+        """Write what the nodes are painted with as node data for Model Explorer.
+
+        Args:
+            path: of the .json file, which belongs to that of `export_model_explorer`.
+            by: "time" in microseconds of a step, or "memory" of the results in bytes.
+
+        Raises:
+            ConfigError: no profile is painted; or `by` is unknown.
+            ModelError: it cannot be written.
+        """
+        self.wait()
+        files = [self._file(key) for key in self.shown]
+        return write_node_data(files, self._profile, by, Path(path))
+
     def close(self) -> None:
         """Close the view and end its thread."""
         self._reader.close()
@@ -269,11 +274,6 @@ class GraphView(anywidget.AnyWidget):
 
     def _set_opened(self, key: str, paths: list[str]) -> None:
         self.opened = {**self.opened, key: list(dict.fromkeys(paths))}
-
-    def _check_group(self, shown: GraphDescription, path: str) -> None:
-        paths = shown.group_paths()
-        if path not in paths:
-            raise ConfigError([f"{shown.title} has no group {path!r}. {nearest(path, paths)}"])
 
     def _fail(self, error: Exception) -> None:
         with self.hold_trait_notifications():

@@ -1,4 +1,4 @@
-// Runs that a new page offers to follow, or to resume.
+// Runs that a new page offers to follow or to resume, and comparisons to open.
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
@@ -7,7 +7,7 @@ import "./offer_list.css";
 
 interface Offer {
   id: string;
-  /** "follow" or "resume". */
+  /** "follow", "resume" or "open". */
   action: string;
   /** The state of the run, in a sentence. */
   text: string;
@@ -17,7 +17,7 @@ interface Traits {
   offers: Offer[];
 }
 
-const LABELS: Record<string, string> = { follow: "Show it", resume: "Resume" };
+const LABELS: Record<string, string> = { follow: "Show it", resume: "Resume", open: "Show it" };
 
 function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-offer-list");

@@ -13,7 +13,8 @@ export interface ToolbarListener {
   onZoom: (factor: number) => void;
   onFit: () => void;
   onSaveSvg: () => void;
-  onSaveJson: () => void;
+  /** The graphs, or what their nodes are painted with. */
+  onSaveJson: (kind: "model-explorer" | "node-data") => void;
 }
 
 const PAINTS: [string, string][] = [["", "origin"], ["time", "time"], ["memory", "memory"]];
@@ -26,9 +27,10 @@ export class GraphToolbar {
   private readonly paint = element("select", { "aria-label": "Colour by" });
   private readonly colour = element("label", { class: "wb-graph-paint" }, "Colour by ", this.paint);
 
-  private readonly json = button("JSON", "Save for Model Explorer", () => {
-    if (this.json.getAttribute("aria-disabled") !== "true") this.listener.onSaveJson();
-  });
+  private readonly json = button("JSON", "Save for Model Explorer", () => this.saveJson(this.json, "model-explorer"));
+  private readonly costs = button("Node data", "Save time or memory of the nodes for Model Explorer", () =>
+    this.saveJson(this.costs, "node-data"),
+  );
 
   constructor(private readonly listener: ToolbarListener) {
     this.listenToSearch();
@@ -50,6 +52,7 @@ export class GraphToolbar {
       button("Fit", "Show the whole graph", listener.onFit),
       button("SVG", "Save the graph as SVG", listener.onSaveSvg),
       this.json,
+      this.costs,
     );
     this.root = element("div", { class: "wb-graph-bar" }, this.tabs, find, this.colour, tools);
   }
@@ -64,14 +67,21 @@ export class GraphToolbar {
   /** The quantity that colours the nodes; not selectable without a profile. */
   showPaint(by: string, canPaint: boolean): void {
     this.colour.hidden = !canPaint;
+    this.costs.hidden = !canPaint;
     this.paint.value = by;
   }
 
-  /** The file for Model Explorer is written by the kernel, which is gone. */
+  /** Files for Model Explorer are written by the kernel, which is gone. */
   loseKernel(): void {
-    this.json.setAttribute("aria-disabled", "true");
-    this.json.title = "The file for Model Explorer cannot be written without a kernel";
-    this.json.setAttribute("aria-label", this.json.title);
+    for (const save of [this.json, this.costs]) {
+      save.setAttribute("aria-disabled", "true");
+      save.title = "A file for Model Explorer cannot be written without a kernel";
+      save.setAttribute("aria-label", save.title);
+    }
+  }
+
+  private saveJson(pressed: HTMLElement, kind: "model-explorer" | "node-data"): void {
+    if (pressed.getAttribute("aria-disabled") !== "true") this.listener.onSaveJson(kind);
   }
 
   showQuery(query: string): void {

@@ -68,7 +68,7 @@ class GraphView {
       onZoom: (factor) => this.pane?.zoom(factor),
       onFit: () => this.panes.forEach((pane) => pane.fit()),
       onSaveSvg: () => this.saveSvg(),
-      onSaveJson: () => model.send({ kind: "model-explorer", shown: model.get("shown") }),
+      onSaveJson: (kind) => model.send({ kind, shown: model.get("shown"), by: model.get("paint_by") }),
     });
     this.side = new SidePanel(this.kernel, {
       onSelect: (item) => this.select(this.row.active, item),
@@ -152,8 +152,8 @@ class GraphView {
     else if (content["kind"] === "painted") {
       this.painting.add(key, paintedOf(content, buffers));
       this.followPaint();
-    } else if (content["kind"] === "model-explorer") {
-      download(`${String(content["name"])}.json`, buffers[0] as DataView<ArrayBuffer>);
+    } else if (content["kind"] === "file") {
+      download(String(content["name"]), buffers[0] as DataView<ArrayBuffer>);
     } else if (!this.kernel.settle(content) && content["kind"] === "refused") this.side.say(String(content["message"]));
   }
 

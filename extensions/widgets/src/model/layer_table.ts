@@ -47,6 +47,11 @@ function stateCell(layer: Layer): HTMLElement {
   return cell;
 }
 
+/** A name such as "blocks.0.self_attn" or "LayerNorm", which may break before each of its words. */
+function breakable(name: string): (string | Node)[] {
+  return name.split(/(?<=\.)|(?<=[a-z])(?=[A-Z])/).flatMap((word) => [element("wbr"), word]);
+}
+
 function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-layer-table");
   const update = () => {
@@ -61,8 +66,8 @@ function render({ model, el }: RenderProps<Traits>): void {
       element(
         "tr",
         {},
-        element("th", { scope: "row" }, layer.name),
-        element("td", {}, layer.kind),
+        element("th", { scope: "row" }, ...breakable(layer.name)),
+        element("td", {}, ...breakable(layer.kind)),
         element("td", {}, layer.output_shape || "–"),
         element("td", {}, layer.parameters ? formatWhole(layer.parameters) : "–"),
         element("td", {}, layer.parameters ? formatBytes(layer.bytes) : "–"),

@@ -120,6 +120,8 @@ export class RunActions {
   private readonly problem = element("p", { id: freshId("problem"), class: "wb-run-editor-problem", role: "alert" });
   /** Whether the form stays until it is known how its action ended. */
   private awaiting = false;
+  /** Whether an export has not ended: the next one waits, so that an outcome is not taken for that of another export. */
+  private exporting = false;
   private rows: RunRow[] = [];
   private hidden: RunRow[] = [];
 
@@ -148,8 +150,7 @@ export class RunActions {
     this.selected.textContent = count === 0 ? "Nothing selected" : `${count} selected${unseen}`;
     for (const action of ACTIONS) {
       const button = this.buttons.get(action.name) as HTMLButtonElement;
-      const taken = this.taken(action);
-      const refusal = taken.length ? action.refusal(taken, this.bases) : "Select a run first.";
+      const refusal = this.refusal(action);
       // Not `disabled`: the button keeps its focus, and says why it does nothing.
       button.setAttribute("aria-disabled", String(refusal !== ""));
       button.title = refusal;
@@ -157,7 +158,9 @@ export class RunActions {
   }
 
   /** Closes the form of an action that is done; tells whether the outcome is shown in the form: why the action was refused. */
-  showOutcome(outcome: string, message: string): boolean {
+  showOutcome(outcome: string, message: string, cancellable: boolean): boolean {
+    this.exporting = outcome === "busy" && (this.exporting || cancellable);
+    this.update(this.rows, this.hidden);
     if (!this.awaiting) return false;
     if (outcome === "done") this.close();
     const refused = outcome === "error";
@@ -171,10 +174,18 @@ export class RunActions {
   start(name: string): void {
     const action = ACTIONS.find((each) => each.name === name);
     if (!action) return;
+    if (this.refusal(action)) return;
     const rows = this.taken(action);
-    if (rows.length === 0 || action.refusal(rows, this.bases)) return;
     if (action.field) this.edit(action.name, rows, action.field);
     else this.act(name, idsOf(rows));
+  }
+
+  /** Why an action cannot be done now; empty if it can. */
+  private refusal(action: Action): string {
+    const rows = this.taken(action);
+    if (rows.length === 0) return "Select a run first.";
+    if (action.name === "export" && this.exporting) return "An export is in progress. Wait until it has ended, or cancel it.";
+    return action.refusal(rows, this.bases);
   }
 
   private taken(action: Action): RunRow[] {
@@ -219,7 +230,8 @@ export class RunActions {
         this.act(way.value === ADAPTERS ? name : way.value || name, idsOf(rows), input.value);
       }
       // A path may be refused: what was typed is kept until the file is written.
-      this.awaiting = name === "export";
+      this.awaiting = this.exporting = name === "export";
+      this.update(this.rows, this.hidden);
       if (!this.awaiting) this.close();
     };
     cancel.onclick = () => this.close();

@@ -219,7 +219,8 @@ class RunTableView {
 
   private showMessage(): void {
     const message = this.model.get("message");
-    const text = this.actions.showOutcome(this.model.get("outcome"), message) ? "" : message;
+    const inForm = this.actions.showOutcome(this.model.get("outcome"), message, this.model.get("cancellable"));
+    const text = inForm ? "" : message;
     if (this.messageText.textContent !== text) this.messageText.textContent = text;
     this.message.dataset["outcome"] = this.model.get("outcome");
     this.message.classList.toggle("wb-notice", text !== "");

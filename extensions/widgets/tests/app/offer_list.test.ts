@@ -5,6 +5,13 @@ import { show } from "../widget_model";
 const offer = (id: string) => ({ id, action: "resume", text: `${id} was interrupted.` });
 
 describe("the offered runs", () => {
+  it("say what becomes of each", () => {
+    const offers = ["follow", "resume", "open"].map((action) => ({ ...offer(action), action }));
+    const { el } = show(offerList, { offers });
+    const labels = [...el.querySelectorAll(".wb-button")].map((button) => button.textContent);
+    expect(labels).toEqual(["Show it", "Resume", "Show it"]);
+  });
+
   it("hand the focus on when one is answered", () => {
     const { el, model } = show(offerList, { offers: [offer("a"), offer("b")] });
     const tab = document.createElement("button");

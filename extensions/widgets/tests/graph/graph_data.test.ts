@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Camera } from "../../src/graph/drawing/camera";
-import { formatTime, Heat } from "../../src/graph/drawing/heat";
+import { formatTime, Heat, heatOpacity } from "../../src/graph/drawing/heat";
 import { layOut } from "../../src/graph/layout/layout";
 import { shorten, SvgPainter } from "../../src/graph/drawing/painter";
 import { type Scene, SceneMaker, textsOf } from "../../src/graph/drawing/scene";
@@ -128,6 +128,12 @@ describe("the camera", () => {
   });
 });
 
+/** Relative luminance as of WCAG 2, of red, green and blue from 0 to 255. */
+function luminance(colour: readonly number[]): number {
+  const [red, green, blue] = colour.map((each) => (each <= 10 ? each / 255 / 12.92 : ((each / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
+}
+
 describe("what is painted after a profile", () => {
   const times = new Float32Array([30, 10, NaN, NaN, NaN]);
   const heat = new Heat(data, { engine: "ondevice", times, bytes: times }, "time");
@@ -136,6 +142,15 @@ describe("what is painted after a profile", () => {
     expect(heat.of(FIRST)!.text).toBe("40.0\u00a0µs");
     expect(heat.of(NEG)).toBeNull();
     expect(formatTime(1234)).toBe("1.23\u00a0ms");
+  });
+
+  it("leaves text readable on the hottest box", () => {
+    // Heat, box and text of each theme, from graph_view.css and JupyterLab's themes.
+    for (const [heat, box, text] of [[[194, 65, 12], [255, 255, 255], [33, 33, 33]], [[251, 146, 60], [33, 33, 33], [224, 224, 224]]] as const) {
+      const mixed = heat.map((each, at) => heatOpacity(1) * each + (1 - heatOpacity(1)) * box[at]!);
+      const [dark, light] = [luminance(mixed), luminance(text)].sort((a, b) => a - b) as [number, number];
+      expect((light + 0.05) / (dark + 0.05)).toBeGreaterThan(4.5);
+    }
   });
 });
 

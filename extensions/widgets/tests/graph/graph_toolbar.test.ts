@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { GraphToolbar } from "../../src/graph/graph_toolbar";
 
 describe("the toolbar of the graphs", () => {
-  it("does not ask a kernel that is gone for a file, and says so", () => {
+  it("offers node data of a profile, and asks a kernel that is gone for no file", () => {
     const nothing = () => {};
     const onSaveJson = vi.fn();
     const toolbar = new GraphToolbar({
@@ -16,11 +16,16 @@ describe("the toolbar of the graphs", () => {
       onSaveSvg: nothing,
       onSaveJson,
     });
-    const json = [...toolbar.root.querySelectorAll("button")].find(({ textContent }) => textContent === "JSON");
-    json?.click();
+    const found = [...toolbar.root.querySelectorAll("button")];
+    const saves = found.filter(({ textContent }) => ["JSON", "Node data"].includes(textContent ?? ""));
+    toolbar.showPaint("", false);
+    expect(saves.map(({ hidden }) => hidden)).toEqual([false, true]);
+    toolbar.showPaint("time", true);
+    expect(saves.map(({ hidden }) => hidden)).toEqual([false, false]);
+    for (const save of saves) save.click();
     toolbar.loseKernel();
-    json?.click();
-    expect(onSaveJson).toHaveBeenCalledTimes(1);
-    expect(json?.getAttribute("aria-label")).toContain("without a kernel");
+    for (const save of saves) save.click();
+    expect(onSaveJson.mock.calls).toEqual([["model-explorer"], ["node-data"]]);
+    for (const save of saves) expect(save.getAttribute("aria-label")).toContain("without a kernel");
   });
 });

@@ -57,6 +57,8 @@ describe("what is done with runs of the table", () => {
       expect(el.querySelector<HTMLInputElement>(".wb-run-editor input")?.value).toBe(text);
       (el.querySelector("form") as HTMLFormElement).requestSubmit();
       expect(model.sent.at(-1)).toEqual({ kind: "act", name, runs: ["a"], text });
+      model.receive("outcome", "busy");
+      model.receive("outcome", "done");
     }
     const cancel = el.querySelector<HTMLButtonElement>(".wb-run-message button:last-child") as HTMLButtonElement;
     expect(cancel.hidden).toBe(true);
@@ -91,6 +93,30 @@ describe("what is done with runs of the table", () => {
     model.receive("outcome", "done");
     expect(form.hidden).toBe(true);
     expect(el.querySelector(".wb-run-message [role=status]")?.textContent).toBe("Exported to /here/a.onnx.");
+  });
+
+  it("starts one export after another, so that none is told the outcome of another", () => {
+    const { el, model, button } = render([row("a"), row("b")]);
+    const form = el.querySelector("form") as HTMLFormElement;
+    model.receive("selected", ["a"]);
+    button("Export …").click();
+    form.requestSubmit();
+    (form.querySelector('[type="button"]') as HTMLButtonElement).click();
+    model.receive("selected", ["b"]);
+    button("Export …").click();
+    expect([form.hidden, button("Export …").getAttribute("aria-disabled")]).toEqual([true, "true"]);
+    expect(button("Export …").title).toContain("An export is in progress.");
+    model.receive("cancellable", true);
+    model.receive("outcome", "busy");
+    button("Export …").click();
+    expect(form.hidden).toBe(true);
+    model.receive("cancellable", false);
+    model.receive("message", "No model was written.");
+    model.receive("outcome", "error");
+    expect(el.querySelector(".wb-run-message [role=status]")?.textContent).toBe("No model was written.");
+    button("Export …").click();
+    expect(form.hidden).toBe(false);
+    expect(el.querySelector(".wb-run-editor-problem")?.textContent).toBe("");
   });
 
   it("changes the tags that several runs share, and leaves the others", () => {

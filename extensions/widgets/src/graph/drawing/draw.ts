@@ -1,6 +1,7 @@
 // Draws a scene: open groups, lines, boxes.
 
 import type { GraphData, Item } from "../data/graph_data";
+import { heatOpacity } from "./heat";
 import { MARKS, type Palette } from "./marks";
 import type { Painter } from "./painter";
 import { type Box, GROUP_HEAD, type Scene, textsOf } from "./scene";
@@ -112,7 +113,7 @@ function drawBox(painter: Painter, data: GraphData, box: Box, look: Look, view: 
     radius: isEnd ? 13 : 5,
   });
   if (heat && heat.share > 0) {
-    painter.box(box.x, box.y, box.width, box.height, { fill: palette.heat, opacity: 0.08 + 0.67 * heat.share });
+    painter.box(box.x, box.y, box.width, box.height, { fill: palette.heat, opacity: heatOpacity(heat.share) });
     painter.box(box.x, box.y + box.height - 4, box.width * heat.share, 4, { fill: palette.heat, radius: 0 });
   }
   const found = look.found.get(item);
@@ -158,5 +159,5 @@ function drawTexts(painter: Painter, data: GraphData, box: Box, { palette }: Loo
   const narrower = !isGroup && MARKS[data.madeBy(item)].letter ? 14 : 0;
   const middle = box.y + box.height / 2;
   painter.text(left, middle - 8, first, { size: 12, color: palette.text, bold: true, widest: widest - narrower });
-  painter.text(left, middle + 8, heat || second, { size: 10.5, color: palette.muted, widest });
+  painter.text(left, middle + 8, heat || second, { size: 10.5, color: heat ? palette.text : palette.muted, widest });
 }

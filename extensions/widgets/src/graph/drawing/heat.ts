@@ -50,6 +50,11 @@ export class Heat {
   }
 }
 
+/** Of the colour over a box: text on the hottest is still readable, in light and dark. */
+export function heatOpacity(share: number): number {
+  return 0.08 + 0.37 * share;
+}
+
 /** Microseconds as people read them: 12.3 µs · 1.20 ms. */
 export function formatTime(us: number): string {
   return us < 1000 ? `${formatSignificant(us)}\u00a0µs` : `${formatSignificant(us / 1000)}\u00a0ms`;

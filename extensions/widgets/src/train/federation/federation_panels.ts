@@ -38,12 +38,12 @@ function epsilonAxis(delta: number): HorizontalAxis {
 }
 
 /** Of accuracy in per cent, of a loss as it is. */
-export function valueText(measure: Federated["measure"], value: number | undefined): string {
+function valueText(measure: Federated["measure"], value: number | undefined): string {
   if (value === undefined || !Number.isFinite(value)) return "–";
   return measure === "accuracy" ? `${(100 * value).toFixed(1)}\u00a0%` : formatLoss(value);
 }
 
-export function secondsText(value: number | undefined): string {
+function secondsText(value: number | undefined): string {
   return value === undefined || !Number.isFinite(value) ? "–" : `${formatSignificant(value)}\u00a0s`;
 }
 

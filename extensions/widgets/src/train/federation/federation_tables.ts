@@ -1,8 +1,8 @@
 // The tables of a federated run: its rounds, its clients with their rows, and who was left out.
 
 import { element } from "../../element";
-import { formatBytes, formatLoss, formatSignificant, formatWhole } from "../../number_format";
-import { type Federated, secondsText, valueText } from "./federation_panels";
+import { formatLoss, formatSignificant, formatWhole } from "../../number_format";
+import type { Federated } from "./federation_panels";
 
 export interface Client {
   rows: number;
@@ -25,33 +25,39 @@ const column = (name: string) => element("th", { scope: "col" }, name);
 const row = (name: string, ...cells: HTMLElement[]) =>
   element("tr", {}, element("th", { scope: "row" }, name), ...cells);
 const cell = (text: string) => element("td", {}, text);
+// Units are in the heading: what is in each cell would make the tables wider than their place.
+const titleOf = (measure: Federated["measure"]) => (measure === "accuracy" ? "Accuracy (%)" : "Loss");
+const known = (value: number | undefined, text: (value: number) => string) =>
+  value === undefined || !Number.isFinite(value) ? "–" : text(value);
+const valueText = (measure: Federated["measure"], value: number | undefined) =>
+  known(value, (each) => (measure === "accuracy" ? (100 * each).toFixed(1) : formatLoss(each)));
 
 /** Values of the charts, round by round. */
 export function fillRounds(table: HTMLTableElement, { rounds, lines, measure, delta }: Federated): void {
-  const title = measure === "accuracy" ? "Accuracy" : "Loss";
-  const reached = measure === "accuracy" ? [title, "Test loss"] : ["Test loss"];
+  const [title, loss] = [titleOf(measure), "Test loss"];
+  const reached = measure === "accuracy" ? [title, loss] : [loss];
+  const each = measure === "accuracy" ? "Each client (%)" : "Each client";
   const simulated = rounds.simulatedSeconds.some(Number.isFinite);
   const names = [
-    ...["Round", ...reached, "Each client", "Trained", "Left out", "Sent", "Received", "Time"],
-    ...(simulated ? ["On devices (simulated)"] : []),
+    ...["Round", ...reached, each, "Trained", "Left out", "Sent (MB)", "Received (MB)", "Time (s)"],
+    ...(simulated ? ["On devices, simulated (s)"] : []),
     ...(delta > 0 ? ["Epsilon"] : []),
   ];
   const body = element("tbody");
   rounds.round.forEach((round, at) => {
-    const known = lines.map((values) => values[at] as number).filter(Number.isFinite);
+    const own = lines.map((values) => values[at] as number).filter(Number.isFinite);
     const text = (value: number) => valueText(measure, value);
-    const between = known.length ? `${text(Math.min(...known))} to ${text(Math.max(...known))}` : "–";
-    const loss = rounds.loss[at] as number;
+    const between = own.length ? `${text(Math.min(...own))} to ${text(Math.max(...own))}` : "–";
     const cells = [
       ...(measure === "accuracy" ? [text(rounds.value[at] as number)] : []),
-      Number.isFinite(loss) ? formatLoss(loss) : "–",
+      known(rounds.loss[at], formatLoss),
       between,
       formatWhole(rounds.trained[at] as number),
       formatWhole(rounds.leftOut[at] as number),
-      formatBytes(rounds.sentBytes[at] as number),
-      formatBytes(rounds.receivedBytes[at] as number),
-      secondsText(rounds.seconds[at]),
-      ...(simulated ? [secondsText(rounds.simulatedSeconds[at])] : []),
+      formatSignificant((rounds.sentBytes[at] as number) / 1e6),
+      formatSignificant((rounds.receivedBytes[at] as number) / 1e6),
+      known(rounds.seconds[at], formatSignificant),
+      ...(simulated ? [known(rounds.simulatedSeconds[at], formatSignificant)] : []),
       ...(delta > 0 ? [formatSignificant(rounds.epsilon[at] as number)] : []),
     ];
     body.append(row(formatWhole(round), ...cells.map(cell)));
@@ -94,7 +100,7 @@ export function fillClients(table: HTMLTableElement, note: HTMLElement, { client
         : [];
     body.append(
       row(
-        `Client ${at}`,
+        String(at),
         cell(formatWhole(rows)),
         cell(formatWhole(test_rows)),
         ...ofClasses,
@@ -106,15 +112,14 @@ export function fillClients(table: HTMLTableElement, note: HTMLElement, { client
   });
   const shownOf = clients.length < count ? ` The first ${clients.length} of ${formatWhole(count)} clients.` : "";
   const what = mapped ? "Training rows by class; stronger shades are more rows." : "Training rows.";
-  const title = measure === "accuracy" ? "Accuracy" : "Loss";
-  note.textContent = `${what} ${title} is of the global weights on the test rows of the client.${shownOf}`;
+  note.textContent = `${what} ${measure === "accuracy" ? "Accuracy" : "Loss"} is of the global weights on the test rows of the client.${shownOf}`;
   table.replaceChildren(
     head(
       column("Client"),
       column("Rows"),
       column("Test rows"),
       ...heads,
-      column(title),
+      column(titleOf(measure)),
       column("Rounds trained"),
       column("Left out"),
     ),

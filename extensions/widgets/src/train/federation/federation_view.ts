@@ -41,7 +41,7 @@ interface Traits {
 
 const PANELS = 5;
 const ROUNDS_NOTE =
-  "Global weights on the test split; lowest and highest value of the clients on their own test rows. Bytes are totals of all rounds so far.";
+  "Global weights on the test split; lowest and highest value of the clients on their own test rows. Megabytes are totals of all rounds so far.";
 
 function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-federation");

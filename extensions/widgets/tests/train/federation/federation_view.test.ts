@@ -140,7 +140,7 @@ describe("a federated run", () => {
     const details = el.querySelector("details") as HTMLDetailsElement;
     details.open = true;
     details.dispatchEvent(new Event("toggle"));
-    expect(texts(details, "thead th").slice(-2)).toEqual(["Received", "Time"]);
+    expect(texts(details, "thead th").slice(-2)).toEqual(["Received (MB)", "Time (s)"]);
   });
 
   it("says before the first round that the lines begin with it", () => {
@@ -152,10 +152,10 @@ describe("a federated run", () => {
   it("maps which client has which classes, and how it does", () => {
     const { el } = show(view, traits);
     expect(texts(el, ".wb-clients thead th")).toEqual([
-      ...["Client", "Rows", "Test rows", "cat", "dog", "Accuracy", "Rounds trained", "Left out"],
+      ...["Client", "Rows", "Test rows", "cat", "dog", "Accuracy (%)", "Rounds trained", "Left out"],
     ]);
     expect(texts(el, ".wb-clients tbody tr:last-child :is(th, td)")).toEqual([
-      ...["Client 1", "1,000", "2", "·", "1,000", "75.0\u00a0%", "1", "1"],
+      ...["1", "1,000", "2", "·", "1,000", "75.0", "1", "1"],
     ]);
     const shaded = [...el.querySelectorAll<HTMLElement>(".wb-class-rows")];
     expect(shaded.map((each) => each.style.getPropertyValue("--wb-share"))).toEqual(["0.015", "0.005", "", "1"]);
@@ -166,7 +166,7 @@ describe("a federated run", () => {
     const clients = traits.clients.map((each) => ({ ...each, classes: many }));
     expect(texts(show(view, { ...traits, clients }).el, ".wb-clients tbody tr:first-child td")[2]).toBe("15 of 31");
     const plain = traits.clients.map((each) => ({ ...each, classes: [] }));
-    expect(texts(show(view, { ...traits, clients: plain }).el, ".wb-clients thead th")[3]).toBe("Accuracy");
+    expect(texts(show(view, { ...traits, clients: plain }).el, ".wb-clients thead th")[3]).toBe("Accuracy (%)");
   });
 
   it("says how many clients and reasons there are besides those shown", () => {
@@ -187,8 +187,8 @@ describe("a federated run", () => {
     details.open = true;
     details.dispatchEvent(new Event("toggle"));
     expect(texts(details, "tbody tr:last-child :is(th, td)")).toEqual([
-      ...["2", "50.0\u00a0%", "0.7500", "50.0\u00a0% to 75.0\u00a0%", "2", "0"],
-      ...["6.00\u00a0MB", "2.00\u00a0MB", "2.50\u00a0s", "12.5\u00a0s", "9.00"],
+      ...["2", "50.0", "0.7500", "50.0 to 75.0", "2", "0"],
+      ...["6.00", "2.00", "2.50", "12.5", "9.00"],
     ]);
   });
 });

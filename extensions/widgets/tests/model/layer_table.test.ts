@@ -1,0 +1,19 @@
+import { describe, expect, it } from "vitest";
+import layerTable from "../../src/model/layer_table";
+import { show } from "../widget_model";
+
+const layer = {
+  ...{ name: "blocks.0.self_attn.out_proj", kind: "NonDynamicallyQuantizableLinear", output_shape: "" },
+  ...{ parameters: 16512, bytes: 66048, multiply_adds: -1, state: "trains", why: "" },
+};
+
+describe("the table of layers", () => {
+  it("breaks names and kinds between their words alone, so that no column is pushed out", () => {
+    const { el } = show(layerTable, { layers: [layer], hint: "" });
+    const [name, kind] = [...el.querySelectorAll("tbody :is(th, td)")];
+    const words = (cell: Element | undefined) => cell?.innerHTML.split("<wbr>").filter(Boolean);
+    expect([name?.textContent, kind?.textContent]).toEqual([layer.name, layer.kind]);
+    expect(words(name)).toEqual(["blocks.", "0.", "self_attn.", "out_proj"]);
+    expect(words(kind)).toEqual(["Non", "Dynamically", "Quantizable", "Linear"]);
+  });
+});
