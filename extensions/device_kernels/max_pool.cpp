@@ -187,6 +187,7 @@ struct Pooling {
       : window(api, info), relu(integer_attribute(api, info, "relu", 0) != 0) {}
 
   Plane plane(const Pictures& x) const {
+    require(window.reaches(x), "a window may lie beyond the picture");
     const bool in_pairs = window.height == 2 && window.width == 2 && window.row_stride == 2 &&
                           window.column_stride == 2 && window.row_dilation == 1 &&
                           window.column_dilation == 1 && window.top + window.left == 0 &&

@@ -1,6 +1,8 @@
 // Windows that slide over pictures, as those of a convolution or a pooling do.
 #pragma once
 
+#include <algorithm>
+
 #include "operator.h"
 
 namespace device_kernels {
@@ -44,6 +46,13 @@ struct Window {
     return count(x.width + left + right, (width - 1) * column_dilation + 1, column_stride);
   }
 
+  // Whether each window over a picture has a value of it: none lies in the border alone, and none has the
+  // whole picture between two of its values.
+  bool reaches(const Pictures& x) const {
+    return reaches(x.height, height, row_dilation, std::max(top, bottom)) &&
+           reaches(x.width, width, column_dilation, std::max(left, right));
+  }
+
   // Of what is computed for each window, of pictures of that shape.
   Shape result(Shape shape, int64_t channels) const {
     const Pictures x(shape);
@@ -54,6 +63,10 @@ struct Window {
   }
 
  private:
+  static bool reaches(int64_t size, int64_t values, int64_t dilation, int64_t border) {
+    return border <= (values - 1) * dilation && (border == 0 || dilation <= size);
+  }
+
   static int64_t count(int64_t size, int64_t extent, int64_t stride) {
     require(size >= extent, "the window is larger than the picture");
     return (size - extent) / stride + 1;

@@ -287,6 +287,8 @@ def main() -> None:
         run("ConvolutionGradient", [slopes, pictures, filters], 3, 1, **window),
         run("MaxPool", [pictures[:, :, :2]], 1, 1, **window),
         run("MaxPoolGradient", [pictures, pictures], 1, 1, **window),
+        # Of two values, of which one is before the picture and one after it.
+        run("MaxPool", [pictures], 1, 1, width=2, left=1, right=1, column_dilation=6),
     ]
     answers["no picture"] = [
         list(each.shape) if each.size else "empty"

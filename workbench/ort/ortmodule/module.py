@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch._compile import _disable_dynamo
 from typing_extensions import override
 
 from workbench.errors import UntrainableError
@@ -276,7 +277,8 @@ def _refuse_scripted(module: nn.Module) -> None:
             )
 
 
-@torch.compiler.disable  # type: ignore[untyped-decorator]
+# As torch.compiler.disable, which imports Dynamo here, and so in processes that compile nothing.
+@_disable_dynamo
 def _outside_of_dynamo(module: ORTModule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of the module by code that `torch.compile` compiles: Dynamo must not trace it."""
     return module.forward(*args, **kwargs)

@@ -81,6 +81,7 @@ def pooling(
     relu: bool = True,
     read_again: str = "",
     of_input: bool = False,
+    size: int | str = 8,
     **attributes: Any,
 ) -> onnx.ModelProto:
     window = {"kernel_shape": [2, 2], "strides": [2, 2], **attributes}
@@ -96,7 +97,7 @@ def pooling(
     if read_again:
         nodes.append(helper.make_node("Neg", [read_again], ["other"], "other"))
     results = ["y", "dx" if relu else "dr", *["other"] * bool(read_again)]
-    made = model_of(nodes, results, kind, x=[2, 3, 8, 8], dy=[2, 3, 4, 4])
+    made = model_of(nodes, results, kind, x=[2, 3, 8, size], dy=[2, 3, 4, 4])
     if read_again == "i":
         made.graph.output[2].type.tensor_type.elem_type = onnx.TensorProto.INT64
     return made
@@ -123,6 +124,11 @@ def test_the_relu_before_a_pooling_is_part_of_it(of_input: bool) -> None:
         (pooling(read_again="i"), {"ReluGradient"}),
         (pooling(ceil_mode=1), {"ReluGradient"}),
         (pooling(pads=[2, 0, 0, 0]), {"ReluGradient"}),
+        (pooling(pads=[1] * 4, dilations=[8, 8], relu=False), {"MaxPool", "MaxPoolGradient"}),
+        (pooling(pads=[1, 0, 1, 0], dilations=[9, 1]), {"ReluGradient"}),
+        (pooling(pads=[0, 0, 0, 1], dilations=[1, 9]), {"ReluGradient"}),
+        (pooling(size="width", pads=[0, 1, 0, 1], dilations=[1, 2]), {"ReluGradient"}),
+        (pooling(size="width", pads=[0, 1, 0, 1], relu=False), {"MaxPool", "MaxPoolGradient"}),
         (pooling(kind=DOUBLE, relu=False), set()),
     ],
 )

@@ -77,6 +77,22 @@ class MaskedWords(nn.Module):
         return words + self.first(y[:, 0]).square().mean()
 
 
+class EinsumWords(MaskedWords):
+    """The same with products as equations."""
+
+    def forward(self, tokens: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
+        x = self.tokens(tokens) + self.places[: tokens.shape[1]]
+        inner = self.inner.weight.view(3, 2, WIDTH // 2, WIDTH)
+        query, key, value = torch.einsum("btd,nhed->nbthe", x, inner)
+        scores = torch.einsum("bqhe,bkhe->bhqk", query, key) / 3
+        scores = scores.masked_fill(mask[:, None, None] == 0, -1e9)
+        found = torch.einsum("bhqk,bkhe->bqhe", torch.softmax(scores, -1), value)
+        outer = self.outer.weight.view(WIDTH, 2, WIDTH // 2)
+        y = self.norm(x + torch.einsum("bthe,dhe->btd", found, outer))
+        words = nn.functional.cross_entropy(self.head(y).view(-1, WORDS), labels.view(-1))
+        return words + self.first(y[:, 0]).square().mean()
+
+
 def batches(cases: Iterable[tuple[int, list[int]]] = LENGTHS) -> Iterable[tuple[Tensor, ...]]:
     """Tokens, which are 0 at padding, mask and labels, two of which are at padding too."""
     for length, counts in cases:
@@ -159,6 +175,7 @@ PADDING: dict[str, Callable[[], Any]] = {
 """Results of steps on padded batches, by the kind of model."""
 
 MORE_PADDING: dict[str, Callable[[], Any]] = {
+    "padding_einsum": partial(trained, EinsumWords, _of_loss),
     "padding_shapes": lambda: trained(Encoder, _of_tokens, _with_tokens(1)),
     "padding_results": lambda: trained(partial(Encoder, "tokens"), _of_tokens, _with_tokens(1)[:1]),
     "padding_lstm": lambda: trained(

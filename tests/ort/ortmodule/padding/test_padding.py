@@ -21,6 +21,7 @@ PRODUCTS = {
     "llama": 14,
     "roberta": 12,
     "t5": 16,
+    "padding_einsum": 2,
 }
 """Products with matrices of layers; those of attention and of the labels' words aside."""
 

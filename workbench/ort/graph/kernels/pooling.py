@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.onnx_io.nodes import attribute, output
@@ -39,7 +40,9 @@ def write_pooling_kernels(model: onnx.ModelProto, domain: str) -> dict[str, str]
         attributes = window_attributes(pool, sizes)
         if slope is None or slope.op_type != "MaxPoolGrad" or attributes is None:
             continue
-        if not editor.may_be_float(pool.input[0]) or _reaches_nothing(attributes):
+        if not editor.may_be_float(pool.input[0]):
+            continue
+        if _may_reach_nothing(attributes, editor.shape(pool.input[0]) or ()):
             continue
         before = _relu(editor, pool, slope)
         x, slopes = pool.input[0], slope.output[0]
@@ -63,12 +66,25 @@ def write_pooling_kernels(model: onnx.ModelProto, domain: str) -> dict[str, str]
     return replaced
 
 
-def _reaches_nothing(attributes: dict[str, Any]) -> bool:
-    """Whether a window may lie in the border alone, where nothing is the largest."""
-    rows = (attributes["height"] - 1) * attributes["row_dilation"] + 1
-    columns = (attributes["width"] - 1) * attributes["column_dilation"] + 1
-    beyond_rows = max(attributes["top"], attributes["bottom"]) >= rows
-    return bool(beyond_rows or max(attributes["left"], attributes["right"]) >= columns)
+def _may_reach_nothing(attributes: dict[str, Any], shape: Sequence[int | None]) -> bool:
+    """Whether a window may have no value of the picture, so that nothing is the largest."""
+    of = attributes.__getitem__
+    rows, columns = (1, *shape[2:])[-2:] if len(shape) > 2 else (None, None)
+    return _may_miss(
+        rows, of("height"), of("row_dilation"), max(of("top"), of("bottom"))
+    ) or _may_miss(columns, of("width"), of("column_dilation"), max(of("left"), of("right")))
+
+
+def _may_miss(size: int | None, length: int, dilation: int, border: int) -> bool:
+    """Whether a window along one axis may lie in the border alone, or around the whole picture.
+
+    Args:
+        size: of the picture; None if it is dynamic.
+        length: how many values the window has.
+        dilation: their distance.
+        border: the wider one.
+    """
+    return border > (length - 1) * dilation or (border > 0 and dilation > (size or 1))
 
 
 def _relu(

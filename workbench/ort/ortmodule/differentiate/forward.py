@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
+from workbench.ort.graph.einsum_products import write_einsum_products
 from workbench.ort.graph.gelu_approximation import approximate_gelu
 from workbench.ort.graph.gradient import parameters_as_inputs
 from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
@@ -74,6 +75,7 @@ def trainable_forward(
     Raises:
         UntrainableError: lists each node that cannot be trained through, why, and a remedy.
     """
+    write_einsum_products(model)
     losses = len(leave_out_ignored_labels(model)) if options.label_sparsity else 0
     padding = _leave_out_padding(model, names, options)
     _make_outputs_distinct(model)

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import string
 from collections.abc import Collection, Mapping
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import onnx_ir as ir
 from typing_extensions import override
 
+from workbench.onnx_io.einsum import Terms, written_out
 from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
-
-
-class Terms(NamedTuple):
-    """An equation with a letter for every axis; `...` and the implicit output are written out."""
-
-    inputs: list[str]
-    output: str
 
 
 class EinsumGradient(CustomGradient):
@@ -38,7 +32,7 @@ class EinsumGradient(CustomGradient):
     def backward(
         self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
-        terms = written_out(node)
+        terms = _terms(node)
         values, letters = [graph.gradient()], [terms.output]
         for index, term in enumerate(terms.inputs):
             value = graph.input(index)
@@ -61,27 +55,11 @@ class EinsumGradient(CustomGradient):
         return results
 
 
-def written_out(node: ir.Node) -> Terms:
-    """The terms of the equation of an Einsum node whose inputs have known ranks."""
-    equation = node.attributes["equation"].as_string().replace(" ", "")
-    left, arrow, right = equation.partition("->")
-    terms = left.split(",")
-    if not arrow:
-        once = sorted(x for x in set(left) - {",", "."} if left.count(x) == 1)
-        right = ("..." if "..." in left else "") + "".join(once)
-    free = [x for x in string.ascii_letters if x not in equation]
+def _terms(node: ir.Node) -> Terms:
     ranks = [
         0 if value is None or value.shape is None else len(value.shape) for value in node.inputs
     ]
-    widths = [
-        rank - len(term) + 3 for term, rank in zip(terms, ranks, strict=True) if "..." in term
-    ]
-    common = "".join(free[: max(widths, default=0)])
-    for index, (term, rank) in enumerate(zip(terms, ranks, strict=True)):
-        if "..." in term:
-            width = rank - len(term) + 3
-            terms[index] = term.replace("...", common[len(common) - width :])
-    return Terms(terms, right.replace("...", common))
+    return written_out(node.attributes["equation"].as_string(), ranks)
 
 
 def _single(node: ir.Node, index: int) -> list[int]:
