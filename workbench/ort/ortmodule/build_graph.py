@@ -32,13 +32,13 @@ from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
 from workbench.ort.ortmodule.capture.segments.gradient_pieces import piece_cuts
 from workbench.ort.ortmodule.capture.sizes import ANY_SIZE, Axes, Ranges
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
-from workbench.ort.ortmodule.graph_segments import Segments, SegmentsState
-from workbench.ort.ortmodule.session.bound_state import BoundState
-from workbench.ort.ortmodule.session.create_program import (
+from workbench.ort.ortmodule.create_program import (
     LoadedProgram,
     create_program,
     required_gradients,
 )
+from workbench.ort.ortmodule.graph_segments import Segments, SegmentsState
+from workbench.ort.ortmodule.session.bound_state import BoundState
 from workbench.ort.ortmodule.session.function import Program
 from workbench.ort.ortmodule.session.session import GradientSession
 from workbench.settings.ortmodule_options import DEFAULTS, ORTModuleOptions

@@ -17,12 +17,12 @@ from workbench.export.autograd.function_call import FunctionCall, function_name
 from workbench.ort.ortmodule.capture.export import STATE_PREFIX, ForwardGraph
 from workbench.ort.ortmodule.capture.layout import Layout, Slot
 from workbench.ort.ortmodule.capture.segments.graph_split import Call, Segment, split
-from workbench.ort.ortmodule.session.bound_state import BoundState
-from workbench.ort.ortmodule.session.create_program import (
+from workbench.ort.ortmodule.create_program import (
     LoadedProgram,
     create_program,
     required_gradients,
 )
+from workbench.ort.ortmodule.session.bound_state import BoundState
 from workbench.ort.ortmodule.session.forward_session import ForwardSession
 from workbench.ort.ortmodule.session.function import run_graph
 from workbench.settings.ortmodule_options import ORTModuleOptions
