@@ -25,6 +25,7 @@ class RecordingView(View):
         self.engines: EngineRows = []
         self.models: list[Model | None] = []
         self.layers: Sequence[LayerRow] | None = None
+        self.verdict = ""
         self.data: list[tuple[DataPreview | None, str]] = []
         self.started: list[Job] = []
         self.ended: list[Job] = []
@@ -44,6 +45,9 @@ class RecordingView(View):
 
     def show_layers(self, rows: Sequence[LayerRow] | None, *, loading: bool = False) -> None:
         self.layers = rows
+
+    def show_verdict(self, verdict: str) -> None:
+        self.verdict = verdict
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self.data.append((preview, problem))

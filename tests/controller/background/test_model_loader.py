@@ -36,11 +36,13 @@ def test_a_check_ends_with_another_choice(end: str, monkeypatch: pytest.MonkeyPa
         return Check(model.name, ())
 
     monkeypatch.setattr(sys.modules["workbench.check"], "check", check)
+    view = RecordingView()
     loader = ModelLoader(
-        RecordingView(), Sources(dict), lambda _: "cross_entropy", lambda _: None, errors.append
+        view, Sources(dict), lambda _: "cross_entropy", lambda _: None, errors.append
     )
     loader.choose("digits-mlp")
     until(began.is_set)
+    until(lambda: view.verdict == "Checking what ONNX Runtime can train …")
     if end == "closed":
         loader.close()
     else:

@@ -228,6 +228,7 @@ class ModelLoader:
         """Show what ONNX Runtime can train; if that is unknown, everything can still be trained."""
         from workbench.check import check
 
+        show(lambda: self._view.show_verdict("Checking what ONNX Runtime can train …"))
         try:
             with cancellation.applied():
                 found = check(model)
