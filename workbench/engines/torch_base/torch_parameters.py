@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.engines.torch_base.plain_optimizer import plain
 from workbench.errors import EngineError
 from workbench.lora.module import add_lora
 from workbench.settings.requires_grad import trainable_names
@@ -53,7 +52,7 @@ def make_optimizer(module: nn.Module, config: TrainingConfig) -> Optimizer:
     if not parameters:
         raise EngineError("The model has no parameter that requires a gradient; nothing can train.")
     kind = {"adamw": optim.AdamW, "sgd": optim.SGD}[config.optimizer]
-    made: Optimizer = plain(kind)(
+    made: Optimizer = kind(
         parameters,
         lr=config.learning_rate,
         weight_decay=config.effective_weight_decay,

@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch._compile import _disable_dynamo
 from typing_extensions import override
 
 from workbench.errors import UntrainableError
@@ -277,8 +276,7 @@ def _refuse_scripted(module: nn.Module) -> None:
             )
 
 
-# As torch.compiler.disable, which imports Dynamo here, and so in processes that compile nothing.
-@_disable_dynamo
+@torch.compiler.disable  # type: ignore[untyped-decorator]
 def _outside_of_dynamo(module: ORTModule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of the module by code that `torch.compile` compiles: Dynamo must not trace it."""
     return module.forward(*args, **kwargs)
