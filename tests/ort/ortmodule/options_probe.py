@@ -167,9 +167,6 @@ def large() -> nn.Module:
 
 def peak_bytes(**options: Any) -> int:
     """How far the resident set grows while steps run. In a process of its own."""
-    # An export imports it; what is freed in between decides how much of the growth is new memory.
-    import torch._dynamo
-
     torch.manual_seed(0)
     # "auto" depends on the processor.
     fixed = {"device_kernels": False, "pytorch_kernels": "all"}
