@@ -11,8 +11,8 @@ from workbench.artifacts.request import ArtifactsRequest
 from workbench.child_process.child import serve
 from workbench.export_cache.cache import ExportCache
 from workbench.export_cache.code_used import CodeRecorder, CodeUsed
+from workbench.export_cache.export_context import ExportContext
 from workbench.export_cache.key import export_key
-from workbench.export_cache.known_process import KnownProcess
 from workbench.files.json_file import write_json
 from workbench.modules.drawn_numbers import initial_seed
 
@@ -29,13 +29,13 @@ def generate(report: Callable[[str], None]) -> None:
     cached = () if cache is None else (cache.folder,)
     ignored = (request.model, request.directory.parent, *cached)
     recorder = CodeRecorder(ignored) if request.record_code else None
-    process = None
+    context = None
     if cache is not None and request.process is not None:
         key = export_key(request.process, {})
-        process = KnownProcess(cache, key, CodeUsed)
+        context = ExportContext(cache, key, CodeUsed)
         if recorder is not None:
-            process = process._replace(code=recorder.code_used, seed=initial_seed())
-    build(request, report, process)
+            context = context._replace(code=recorder.code_used, seed=initial_seed())
+    build(request, report, context)
     if recorder is not None:
         used = recorder.code_used()
         write_json(

@@ -23,13 +23,13 @@ def find(report: Callable[[str], None]) -> None:
     """
     request = CheckRequest.read(Path(sys.argv[1]))
     cached = cached_model(request.model, (), os.environ, report)
-    process = None
+    context = None
     if cached is not None:
         seed = initial_seed() if cached.uses_code else None
-        process = cached.known_process({}, (request.model.parent,), seed)
+        context = cached.export_context({}, (request.model.parent,), seed)
     report("loading the model")
     model = load_saved(request.model)
-    request.write_result(check_model(model, request.requires_grad, request.lora, process))
+    request.write_result(check_model(model, request.requires_grad, request.lora, context))
 
 
 if __name__ == "__main__":

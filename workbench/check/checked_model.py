@@ -20,7 +20,7 @@ from workbench.trainable import find
 if TYPE_CHECKING:
     import onnx
 
-    from workbench.export_cache.known_process import KnownProcess
+    from workbench.export_cache.export_context import ExportContext
 
 
 def check_graph(graph: onnx.ModelProto) -> Check:
@@ -36,7 +36,7 @@ def check_model(
     model: Model,
     requires_grad: tuple[str, ...] | None,
     lora: LoraOptions | None,
-    process: KnownProcess | None = None,
+    context: ExportContext | None = None,
 ) -> Check:
     """Check the graph of the first exporter, or of the next one if only that can be trained.
 
@@ -44,7 +44,7 @@ def check_model(
         model: a module is exported in this process.
         requires_grad: see `check`.
         lora: see `check`.
-        process: see `forward_graphs`.
+        context: see `forward_graphs`.
 
     Raises:
         ModelError: it cannot be exported.
@@ -55,7 +55,7 @@ def check_model(
 
     def of(exporters: tuple[str, ...]) -> Check:
         with temporary_folder() as folder:
-            exported = forward_graphs(model, _ignore, exporters, folder, process)
+            exported = forward_graphs(model, _ignore, exporters, folder, context)
             forward = adapted_forward(exported, lora, requires_grad)
             graph = first_output_only(forward.training)
             names = choose_parameters(forward, graph, None if lora else requires_grad).trainable

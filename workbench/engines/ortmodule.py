@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from workbench.data import Batch
 from workbench.engines.base import Availability, EngineSetup, Evaluation
-from workbench.engines.torch_base.export_cache import known_process
+from workbench.engines.torch_base.export_cache import export_context
 from workbench.engines.torch_base.tensors import as_tensor
 from workbench.engines.torch_base.torch_engine import TorchEngine, buffers_kept
 from workbench.engines.training_build import training_build
@@ -52,7 +52,7 @@ class ORTModuleEngine(TorchEngine):
 
     def __init__(self, setup: EngineSetup) -> None:
         # Before the model's code is loaded.
-        self._process = known_process(setup)
+        self._context = export_context(setup)
         super().__init__(setup)
 
     @override
@@ -73,14 +73,14 @@ class ORTModuleEngine(TorchEngine):
         self._seeds = StepSeeds(setup.config.seed)
         if setup.checkpoint is not None:
             self._seeds.batches = read_json(setup.checkpoint / STATE)["batches"]
-        process = self._process
-        if process is not None and process.seed is not None and self._loading_drew:
-            process = process.after_draws()
+        context = self._context
+        if context is not None and context.seed is not None and self._loading_drew:
+            context = context.after_draws()
         self.wrapped = ORTModule(
             self.module,
             options=setup.config.ortmodule,
             disable_randomness=setup.disable_randomness,
-            exports=None if process is None else CachedExports(process),
+            exports=None if context is None else CachedExports(context),
         )
         self.replica = self.wrapped
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from workbench.errors import RunFolderError
 from workbench.export_cache.cache import ExportCache
 from workbench.export_cache.code_used import CodeRecorder, CodeUsed
+from workbench.export_cache.export_context import ExportContext
 from workbench.export_cache.key import export_key, process_key
-from workbench.export_cache.known_process import KnownProcess
 from workbench.files.json_file import read_json
 from workbench.losses.loss import Loss
 from workbench.models.sources.factory import FactorySource
@@ -29,9 +29,9 @@ class CachedModel(NamedTuple):
     uses_code: bool
     """Whether its exports run code of the user's, which is recorded with them."""
 
-    def known_process(
+    def export_context(
         self, settings: Mapping[str, Any], ignored: Sequence[Path], seed: int | None
-    ) -> KnownProcess:
+    ) -> ExportContext:
         """What determines the exports of this process, which has loaded none of the model's code
         yet.
 
@@ -42,9 +42,9 @@ class CachedModel(NamedTuple):
         """
         key = export_key(self.process, settings)
         if not self.uses_code:
-            return KnownProcess(self.cache, key, CodeUsed)
+            return ExportContext(self.cache, key, CodeUsed)
         recorder = CodeRecorder((*ignored, self.cache.folder))
-        return KnownProcess(self.cache, key, recorder.code_used, seed)
+        return ExportContext(self.cache, key, recorder.code_used, seed)
 
 
 def cached_model(

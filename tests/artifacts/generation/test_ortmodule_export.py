@@ -17,7 +17,7 @@ import workbench as wb
 from workbench.artifacts.generation.forward_graphs import Forward, forward_graphs
 from workbench.export_cache.cache import ExportCache
 from workbench.export_cache.code_used import CodeUsed
-from workbench.export_cache.known_process import KnownProcess
+from workbench.export_cache.export_context import ExportContext
 
 TRAINING, INFERENCE = "exporting the model for training", "exporting the model for inference"
 
@@ -108,8 +108,8 @@ class Exporting(NamedTuple):
         """The graphs, the file of the parameters, and the exports that were reported."""
         said: list[str] = []
         seed = torch.initial_seed()
-        process = KnownProcess(self.cache, "0" * 64, CodeUsed, seed) if shared else None
-        made = forward_graphs(model, said.append, state_folder=self.folder, process=process)
+        context = ExportContext(self.cache, "0" * 64, CodeUsed, seed) if shared else None
+        made = forward_graphs(model, said.append, state_folder=self.folder, context=context)
         exports = [sentence for sentence in said if sentence in (TRAINING, INFERENCE)]
         return made, (self.folder / "parameters.bin").read_bytes(), exports
 

@@ -42,7 +42,7 @@ from workbench.trainable import seeded_draws, without_randomness
 if TYPE_CHECKING:
     import onnx
 
-    from workbench.export_cache.known_process import KnownProcess
+    from workbench.export_cache.export_context import ExportContext
 
 
 class ExportedGraphs(NamedTuple):
@@ -56,25 +56,25 @@ class ExportedGraphs(NamedTuple):
 def build(
     request: ArtifactsRequest,
     report: Callable[[str], None],
-    process: KnownProcess | None = None,
+    context: ExportContext | None = None,
 ) -> None:
     """Write the artifacts into the request's directory, the manifest last.
 
     Args:
         request: what to build.
         report: called with short progress texts.
-        process: see `forward_graphs`.
+        context: see `forward_graphs`.
 
     Raises:
         WorkbenchError: the model or the settings cannot be used.
     """
-    write(request, export(request, report, process), report)
+    write(request, export(request, report, context), report)
 
 
 def export(
     request: ArtifactsRequest,
     report: Callable[[str], None],
-    process: KnownProcess | None = None,
+    context: ExportContext | None = None,
 ) -> ExportedGraphs:
     """Export the model; large tensors stay in files beside the request's directory.
 
@@ -100,7 +100,7 @@ def export(
         prepare=loss_only,
         label_sparsity=request.label_sparsity,
         state_folder=request.directory.parent,
-        process=process,
+        context=context,
     )
     return ExportedGraphs(model, made, time.perf_counter() - started)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import onnx
     import torch
 
-    from workbench.export_cache.known_process import KnownProcess
+    from workbench.export_cache.export_context import ExportContext
     from workbench.models import Model
 
 
@@ -54,7 +54,7 @@ def forward_graphs(
     report: Callable[[str], None],
     exporters: Sequence[str] = tuple(EXPORTERS),
     state_folder: Path | None = None,
-    process: KnownProcess | None = None,
+    context: ExportContext | None = None,
 ) -> Forward:
     """Export `model` for training and for inference.
 
@@ -64,7 +64,7 @@ def forward_graphs(
         exporters: names of `EXPORTERS`, tried in order.
         state_folder: folder for a module's parameters, which the graphs then reference as external
             data; it must exist as long as they are used. None: each graph contains them.
-        process: what determines the exports of this process, which are cached; None: it is not
+        context: what determines the exports of this process, which are cached; None: it is not
             known.
 
     Raises:
@@ -78,10 +78,10 @@ def forward_graphs(
     examples = model.example_inputs()
     state_file = None if state_folder is None else StateFile(state_folder / "parameters.bin")
     shared = None
-    if process is not None and tuple(exporters) == tuple(EXPORTERS):
+    if context is not None and tuple(exporters) == tuple(EXPORTERS):
         from workbench.artifacts.generation.ortmodule_export import shared_export
 
-        shared = shared_export(module, model, process)
+        shared = shared_export(module, model, context)
     effects = refuse_effects(module, examples)
 
     def export(training: bool) -> onnx.ModelProto:

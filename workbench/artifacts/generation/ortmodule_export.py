@@ -16,7 +16,7 @@ import numpy as np
 from workbench.artifacts.generation.own_names import SameNameError, with_own_names
 from workbench.errors import ModelError, UntrainableError
 from workbench.export.state_file import StateFile
-from workbench.export_cache.known_process import KnownProcess
+from workbench.export_cache.export_context import ExportContext
 from workbench.modules.drawn_numbers import has_drawn
 from workbench.modules.dynamic_axes import BATCH
 from workbench.ort.ortmodule.capture.cached_exports import CachedExports
@@ -110,26 +110,26 @@ class SharedExport:
 
 
 def shared_export(
-    module: torch.nn.Module, model: Model, process: KnownProcess
+    module: torch.nn.Module, model: Model, context: ExportContext
 ) -> Callable[[StateFile | None], SharedExport | None]:
     """Describe `module` before anything runs it; call the result when it is to be exported.
 
     Args:
         module: of `model`, as it was loaded.
         model: what is exported.
-        process: what determines the export.
+        context: what determines the export.
 
     Returns:
         Takes the file for the parameters; its result is None if the export cannot be shared.
     """
     # Other numbers would be drawn where ORTModule exports.
-    drew = process.seed is not None and has_drawn(process.seed)
+    drew = context.seed is not None and has_drawn(context.seed)
     call = None if drew else _call(module, model)
 
     def current(state_file: StateFile | None) -> SharedExport | None:
         if call is None or not call.layout.is_current():
             return None
-        return SharedExport(call, model, CachedExports(process), state_file)
+        return SharedExport(call, model, CachedExports(context), state_file)
 
     return current
 

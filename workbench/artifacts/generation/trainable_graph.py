@@ -21,7 +21,7 @@ from workbench.trainable.node_history import Replacement
 if TYPE_CHECKING:
     import onnx
 
-    from workbench.export_cache.known_process import KnownProcess
+    from workbench.export_cache.export_context import ExportContext
     from workbench.models import Model
 
 _ONLY_WHAT_COUNTS = "computed only for the labels that are not ignored"
@@ -52,7 +52,7 @@ def trainable_graph(
     prepare: Callable[[onnx.ModelProto], onnx.ModelProto] = first_output_only,
     label_sparsity: bool = True,
     state_folder: Path | None = None,
-    process: KnownProcess | None = None,
+    context: ExportContext | None = None,
 ) -> TrainableGraph:
     """Export `model` and make its graph trainable.
 
@@ -66,7 +66,7 @@ def trainable_graph(
         prepare: reduces the forward graph to what the loss depends on.
         label_sparsity: whether losses skip ignored labels, see `leave_out_ignored_labels`.
         state_folder: see `forward_graphs`.
-        process: see `forward_graphs`.
+        context: see `forward_graphs`.
 
     Raises:
         ModelError: it cannot be exported.
@@ -76,7 +76,7 @@ def trainable_graph(
     """
 
     def attempt(exporters: tuple[str, ...]) -> TrainableGraph:
-        exported = forward_graphs(model, report, exporters, state_folder, process)
+        exported = forward_graphs(model, report, exporters, state_folder, context)
         forward = adapted_forward(exported, lora, requires_grad)
         graph = prepare(forward.training)
         counters = remove_step_counters(graph)

@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 from workbench.engines.base import EngineSetup
-from workbench.export_cache.known_process import KnownProcess
+from workbench.export_cache.export_context import ExportContext
 from workbench.models.cached_model import cached_model
 from workbench.settings.config import TrainingConfig
 
@@ -29,7 +29,7 @@ random numbers when it is loaded. A new one counts until it is listed here; opti
 call are part of its description."""
 
 
-def known_process(setup: EngineSetup) -> KnownProcess | None:
+def export_context(setup: EngineSetup) -> ExportContext | None:
     """What determines the exports of this process, which has loaded none of the model's code yet.
 
     None if the cache is turned off or cannot be used, for a model of a factory, which may read
@@ -42,7 +42,7 @@ def known_process(setup: EngineSetup) -> KnownProcess | None:
     if found is None:
         return None
     folders = setup.model_path.parent, setup.artifacts_path.parent
-    return found.known_process(_settings(config), folders, config.seed)
+    return found.export_context(_settings(config), folders, config.seed)
 
 
 def _settings(config: TrainingConfig) -> dict[str, Any]:

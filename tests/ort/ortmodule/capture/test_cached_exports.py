@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from workbench.export_cache.cache import ExportCache
 from workbench.export_cache.code_used import CodeUsed
-from workbench.export_cache.known_process import KnownProcess
+from workbench.export_cache.export_context import ExportContext
 from workbench.modules.dynamic_axes import BATCH
 from workbench.ort.ortmodule.capture.cached_exports import CachedExports, ObtainedGraph
 from workbench.ort.ortmodule.capture.call_to_export import CallToExport
@@ -84,7 +84,7 @@ class Cached:
         def code() -> CodeUsed | str:
             return self.problem or CodeUsed()
 
-        process = KnownProcess(self.cache, "0" * 64, code)
+        process = ExportContext(self.cache, "0" * 64, code)
         return CachedExports(process).exported(of)
 
     @property

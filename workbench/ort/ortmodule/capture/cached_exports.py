@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from workbench.export import torch_exporter
 from workbench.export.export import EXPORTER
 from workbench.export.two_modes import with_program
-from workbench.export_cache.known_process import KnownProcess
+from workbench.export_cache.export_context import ExportContext
 from workbench.ort.ortmodule.capture.call_to_export import CallToExport
 from workbench.ort.ortmodule.capture.export import (
     ForwardGraph,
@@ -54,9 +54,9 @@ class ObtainedGraph(NamedTuple):
 class CachedExports:
     """The cached exports of the one module that a process trains."""
 
-    def __init__(self, process: KnownProcess) -> None:
-        self._process = process
-        self._cache = process.cache
+    def __init__(self, context: ExportContext) -> None:
+        self._context = context
+        self._cache = context.cache
 
     def exported(
         self,
@@ -91,7 +91,7 @@ class CachedExports:
             return obtain()
         if not _is_as_built(call):
             return obtain()
-        key = hashlib.sha256(f"{self._process.key}\0{description}".encode()).hexdigest()
+        key = hashlib.sha256(f"{self._context.key}\0{description}".encode()).hexdigest()
         with self._cache.locked(key, GRAPHS), TemporaryDirectory(prefix="workbench-") as folder:
             started = time.perf_counter()
             taken = self._take(key, Path(folder, "taken"), call, state_file)
@@ -119,7 +119,7 @@ class CachedExports:
         return found[-1] if self._cache.take(key, folder, is_complete) else None
 
     def _store(self, key: str, folder: Path, made: ObtainedGraph, call: CallToExport) -> None:
-        code = self._process.code()
+        code = self._context.code()
         if isinstance(code, str):
             self._cache.report(f"The export is not cached. {code}")
             return

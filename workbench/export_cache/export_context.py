@@ -1,4 +1,4 @@
-"""A process of which is known what made it, so that its exports can be cached."""
+"""What determines the exports of a process, by which they are cached."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.export_cache.code_used import CodeUsed
 from workbench.export_cache.key import export_key
 
 
-class KnownProcess(NamedTuple):
+class ExportContext(NamedTuple):
     """What determines the exports of a process that was started to train one saved model."""
 
     cache: ExportCache
@@ -21,6 +21,6 @@ class KnownProcess(NamedTuple):
     seed: int | None = None
     """Of PyTorch's random numbers when the user's code is loaded; None: there is none."""
 
-    def after_draws(self) -> KnownProcess:
+    def after_draws(self) -> ExportContext:
         """The same with another key for each seed: what was loaded has drawn random numbers."""
         return self._replace(key=export_key(self.key, {"seed": self.seed}))
