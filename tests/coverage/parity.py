@@ -24,7 +24,7 @@ from workbench.ort.ondevice.checkpoint import write_checkpoint
 from workbench.ort.ondevice.ondevice import TrainingSession
 from workbench.ort.ondevice.optimizers import make_optimizer_model
 from workbench.ort.ortmodule.capture import cached_exports
-from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph, export_forward
+from workbench.ort.ortmodule.capture.export import STATE_PREFIX, ForwardGraph, export_forward
 from workbench.ort.ortmodule.capture.nested_values.structure import flatten
 from workbench.ort.ortmodule.capture.sizes import Axes
 from workbench.trainable import make_trainable, without_randomness
@@ -139,7 +139,7 @@ def ondevice(module: nn.Module, steps: Sequence[Step], exported: ForwardGraph) -
             fed.append(step.target.numpy())
             _, output, *_ = native.eval_results(fed)
             loss = native.train_step(fed)
-            got = {name.removeprefix(PREFIX): native.gradient(name) for name in trainable}
+            got = {name.removeprefix(STATE_PREFIX): native.gradient(name) for name in trainable}
             worst.meet(step, output, loss, got)
     return worst.differences
 
@@ -152,7 +152,7 @@ def session(
     *,
     threads: int = 1,
 ) -> TrainingSession:
-    state = {PREFIX + name for name in module.state_dict(keep_vars=True)}
+    state = {STATE_PREFIX + name for name in module.state_dict(keep_vars=True)}
     held = [value.name for value in graph.graph.initializer if value.name in state]
     frozen = [name for name in held if name not in trainable]
     made, report = make_trainable(graph, trainable)
@@ -203,7 +203,7 @@ def _with_loss(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def trained_names(module: nn.Module) -> list[str]:
-    return [PREFIX + name for name, value in module.named_parameters() if value.requires_grad]
+    return [STATE_PREFIX + name for name, value in module.named_parameters() if value.requires_grad]
 
 
 class Worst:

@@ -35,7 +35,7 @@ from workbench import ORTModule
 from workbench.machine.threads import RECORD
 from workbench.ort.native import native
 from workbench.ort.ortmodule.capture import cached_exports
-from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph
+from workbench.ort.ortmodule.capture.export import STATE_PREFIX, ForwardGraph
 from workbench.settings.ortmodule_options import ORTModuleOptions
 from workbench.trainable.make import leading_to_outputs
 
@@ -127,7 +127,7 @@ def ortmodule(
         output = wrapped(*step.inputs)
         nn.functional.mse_loss(output, step.target).backward()
         gradients = {
-            PREFIX + name: value.grad.numpy().copy()
+            STATE_PREFIX + name: value.grad.numpy().copy()
             for name, value in module.named_parameters()
             if value.grad is not None
         }

@@ -76,28 +76,32 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         """
         chosen = None if model is None else model_or_name(model)
         offered = offered_names(engines)
-        self._controller = Controller(View(), Setup())
-        self._recorded_code = ""
-        """Code of the recorded runs that are compared; empty while a comparison is set up."""
-        self._make_parts(offered, may_save() if saves_notebook is None else saves_notebook)
-        # Last, as their threads hold the page.
-        self._watch = MachineWatch(self.bar.show_machine, self._worker_pids)
-        self.runs = RunBrowser(
-            on_compare=self._compare_runs,
-            on_resume=self._resumed,
-            resume_refusal=self._controller.resume_refusal,
-            on_restore=self.restore,
-            on_personalise=self._personalise,
-        )
-        super().__init__(children=self._laid_out())
-        self.add_class("wb-page")
-        self._figure.page_id = self.code.page_id = self.model_id
-        self._follow_changes()
-        answer_while_busy(self)
-        self._controller.list_engines()
-        self._controller.list_offers()
-        if chosen is not None:
-            self.models.choose(chosen)
+        try:
+            self._controller = Controller(View(), Setup())
+            self._recorded_code = ""
+            """Code of the recorded runs that are compared; empty while a comparison is set up."""
+            self._make_parts(offered, may_save() if saves_notebook is None else saves_notebook)
+            # Last, as their threads hold the page.
+            self._watch = MachineWatch(self.bar.show_machine, self._worker_pids)
+            self.runs = RunBrowser(
+                on_compare=self._compare_runs,
+                on_resume=self._resumed,
+                resume_refusal=self._controller.resume_refusal,
+                on_restore=self.restore,
+                on_personalise=self._personalise,
+            )
+            super().__init__(children=self._laid_out())
+            self.add_class("wb-page")
+            self._figure.page_id = self.code.page_id = self.model_id
+            self._follow_changes()
+            answer_while_busy(self)
+            self._controller.list_engines()
+            self._controller.list_offers()
+            if chosen is not None:
+                self.models.choose(chosen)
+        except BaseException:
+            self.close()
+            raise
 
     def _make_parts(self, engines: Sequence[str], saves_notebook: bool) -> None:
         """Make the widgets that the page consists of."""
@@ -188,8 +192,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
     @property
     def step(self) -> str:
         """Name of the shown step: "model", "artifacts", "train", "compare" or "runs"."""
-        selected: str = self.bar.selected
-        return selected
+        return str(self.bar.selected)
 
     @step.setter
     def step(self, name: str) -> None:
@@ -235,7 +238,6 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     def close(self) -> None:
         """Close the page and end its threads; jobs in progress continue."""
-        # A page whose constructor raised is closed too, when it is collected.
         for name in ("_watch", "runs", "comparison", "artifacts", "trainer", "_controller"):
             if hasattr(self, name):
                 getattr(self, name).close()
@@ -294,6 +296,5 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
     def _ipython_display_(self, **_: Any) -> None:
         from IPython.display import display
 
-        data = self._repr_mimebundle_()
-        display({**data, "text/plain": PLAIN_TEXT}, raw=True)  # type: ignore[no-untyped-call]
+        display({**self._repr_mimebundle_(), "text/plain": PLAIN_TEXT}, raw=True)  # type: ignore[no-untyped-call]
         self._figure.display()
