@@ -55,7 +55,7 @@ class RunTableView {
   private readonly message = element("div", { class: "wb-run-message" });
   private readonly messageText = element("span", { role: "status" });
   private readonly undo = element("button", { type: "button", class: "wb-button wb-small" }, "Undo");
-  private readonly cancel = element("button", { type: "button", class: "wb-button wb-small" }, "Cancel");
+  private readonly cancel = element("button", { type: "button", class: "wb-button wb-small" }, "Cancel export");
   private readonly newer = element("button", { type: "button", class: "wb-toggle wb-run-newer", hidden: "" });
   private readonly list: HTMLElement;
   private readonly unseen = new Set<string>();

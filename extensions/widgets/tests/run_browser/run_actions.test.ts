@@ -64,6 +64,7 @@ describe("what is done with runs of the table", () => {
     expect(cancel.hidden).toBe(true);
     model.receive("cancellable", true);
     expect(cancel.hidden).toBe(false);
+    expect(cancel.textContent).toBe("Cancel export"); // beside the Cancel of a form
     cancel.click();
     expect(model.sent.at(-1)).toEqual({ kind: "act", name: "cancel", runs: [], text: "" });
   });
