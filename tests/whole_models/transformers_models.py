@@ -212,7 +212,6 @@ def mixtral() -> Case:
         num_local_experts=8,
         num_experts_per_tok=3,
         sliding_window=5,
-        output_router_logits=True,
     )
     return case(transformers.MixtralForCausalLM, config, {"input_ids": tokens()})
 
