@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from workbench.display.quantities import thread_count
 from workbench.errors import ConfigError
 from workbench.machine.threads import default_threads
 from workbench.settings.config import make_config, read_config
@@ -51,12 +50,3 @@ def test_a_record_from_a_larger_machine_is_read() -> None:
     record |= {"threads": 4096, "ortmodule": {"threads": 4096}}
     config = read_config(record)
     assert (config.threads, config.ortmodule.threads) == (4096, 4096)
-
-
-def test_a_number_of_threads_in_words() -> None:
-    assert [thread_count(threads) for threads in (1, 2, 16)] == [
-        "1 thread",
-        "2 threads",
-        "16 threads",
-    ]
-    assert thread_count(2, processes=2) == "2 processes of 2 threads"

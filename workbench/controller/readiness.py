@@ -90,7 +90,7 @@ class Readiness(View):
             self._show(State("idle", "error", problem))
 
     def show_estimate(self, estimate: Estimate) -> None:  # noqa: ARG002
-        if self._wrong_artifacts:  # no longer
+        if self._wrong_artifacts:  # there is an estimate: the settings are right again
             self._wrong_artifacts = ""
             self.update()
 

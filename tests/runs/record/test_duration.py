@@ -15,7 +15,6 @@ from tests.runs.written import DONE, LAUNCHED, steps, write_run
 from workbench.controller.follower import Follower
 from workbench.controller.jobs.job import Training
 from workbench.controller.state import State
-from workbench.display.quantities import duration_text
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run, observed_run, runs, train
 from workbench.runs.continuation.resuming import resume_run
@@ -80,14 +79,6 @@ def test_the_time_between_an_end_and_resuming_does_not_count(digits: object) -> 
     assert 50 < resumed.duration_s < 50 + 120
     [row] = runs().to_dict("records")
     assert row["duration_s"] == resumed.duration_s
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.84, "0.8 s"), (45.2, "45 s"), (134, "2 min 14 s"), (11_130, "3 h 5 min"), (math.nan, "–")],  # noqa: RUF001
-)
-def test_a_duration_as_text(seconds: float, text: str) -> None:
-    assert duration_text(seconds) == text
 
 
 @pytest.mark.parametrize(
