@@ -2,6 +2,7 @@
 // and what is left of a long graph is laid out in bands, so that the work can be given up between two of them.
 
 import dagre from "@dagrejs/dagre";
+import { orderRanks } from "./ordering";
 
 export interface Size {
   width: number;
@@ -178,7 +179,7 @@ function layOutBand(band: number[], input: LayoutInput, inner: Map<string, Point
     graph.setEdge(String(from), String(to));
     kept.push([from, to]);
   }
-  dagre.layout(graph);
+  dagre.layout(graph, { customOrder: orderRanks });
   const places = new Map<number, Point>();
   for (const index of band) {
     const { x = 0, y = 0, width, height } = graph.node(String(index));
