@@ -1,18 +1,19 @@
-"""Imports of the processes that export models, verify gradients, run tests or are kernels, and the
-tables that every export makes.
+"""Imports of the processes that export models, verify gradients, run tests or are kernels, and one
+export: the first takes a process twice as long as the next, for what torch looks up and keeps.
 
 Imported by the fork server alone, once.
 """
 
 from __future__ import annotations
 
+import threading
 from importlib import import_module
 
-from torch.export import default_decompositions
-from torch.onnx._internal.exporter._registration import ONNXRegistry
+import torch
+from torch import nn
+from tqdm import tqdm
 
-from workbench.export.export import OPSET
-from workbench.export.translation_table import kept_translation_table
+from workbench.export.export import export_onnx
 
 for name in (
     *("ipykernel.kernelapp", "onnx", "onnxscript", "pandas", "torch._dynamo"),
@@ -27,6 +28,19 @@ for name in (
     *("transformers.trainer", "workbench.ort.ortmodule.module"),
 ):
     import_module(name)
-with kept_translation_table():
-    ONNXRegistry.from_torchlib(opset_version=OPSET)
-default_decompositions().keys()  # looks up all operators, which torch keeps
+
+
+def export() -> None:
+    """Export a small module, in this thread alone: forks have no other."""
+    module = nn.Sequential(
+        nn.Linear(4, 3), nn.GELU(), nn.LayerNorm(3), nn.Dropout(), nn.Linear(3, 2)
+    )
+    threads, tqdm.monitor_interval = torch.get_num_threads(), 0
+    torch.set_num_threads(1)
+    export_onnx(module, [torch.zeros(2, 4)], input_names=["x"], output_names=["y"], training=True)
+    torch.set_num_threads(threads)
+    assert threading.active_count() == 1, threading.enumerate()
+    tqdm.monitor_interval = 10
+
+
+export()

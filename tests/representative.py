@@ -15,10 +15,10 @@ WHOLE_TABLES = bool(os.environ.get("WORKBENCH_WHOLE_TABLES"))
 def representative(
     cases: Mapping[str, Case], every: int = 3, always: Collection[str] = ()
 ) -> dict[str, Case]:
-    """Every `every`-th case of a table, and those named in `always`, which are all in it."""
+    """Every `every`-th case of a table (0: none), and those named in `always`, which are in it."""
     assert set(always) <= set(cases), set(always) - set(cases)
     return {
         name: case
         for index, (name, case) in enumerate(cases.items())
-        if WHOLE_TABLES or index % every == 0 or name in always
+        if WHOLE_TABLES or (every and index % every == 0) or name in always
     }

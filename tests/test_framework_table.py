@@ -16,14 +16,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ALWAYS = {
     "DistributedDataParallel": {
-        "test_ranks_train_as_with_the_plain_module[ddp]",
         "test_ranks_train_as_with_the_plain_module[ddp-join]",
         "test_ranks_train_as_with_the_plain_module[ddp-pieces-tied]",
     },
     "fully_shard": {"test_ranks_train_as_with_the_plain_module[fully-shard-reshard]"},
     "FullyShardedDataParallel": {"test_ranks_train_as_with_the_plain_module[fsdp-1]"},
     "Hugging Face": {
-        "test_trains_as_the_plain_module[trainer]",
         "test_trains_as_the_plain_module[script-classify-text]",
     },
     "Accelerate": {"test_trains_as_the_plain_module[accelerate]"},

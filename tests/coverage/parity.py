@@ -20,6 +20,7 @@ from tests.coverage.case import Variant
 from workbench import ORTModule
 from workbench.engines.torch_base.disabled_randomness import disable_randomness
 from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
+from workbench.ort.kernel_library.load import device_kernels
 from workbench.ort.ondevice.checkpoint import write_checkpoint
 from workbench.ort.ondevice.ondevice import TrainingSession
 from workbench.ort.ondevice.optimizers import make_optimizer_model
@@ -122,60 +123,69 @@ def ortmodule(module: nn.Module, steps: Sequence[Step], exported: ForwardGraph) 
 
 
 def ondevice(module: nn.Module, steps: Sequence[Step], exported: ForwardGraph) -> Differences:
-    """Differences of on-device training at a learning rate of zero."""
+    """Differences of on-device training at a learning rate of zero: by ONNX Runtime's kernels and,
+    where the graph has nodes for them, by the workbench's."""
     graph = exported.model
     trainable = leading_to_outputs(graph, trained_names(module))
     worst = Worst()
-    with tempfile.TemporaryDirectory() as folder:
-        native = session(graph, module, trainable, Path(folder))
-        native.set_learning_rate(0.0)
-        for step in steps:
-            inputs = {
-                name: np.ascontiguousarray(value.numpy())
-                for name, value in zip(exported.inputs, step.inputs, strict=True)
-            }
-            # An input that the graph does not read has no place in it.
-            fed = [inputs[value.name] for value in graph.graph.input if value.name in inputs]
-            fed.append(step.target.numpy())
-            _, output, *_ = native.eval_results(fed)
-            loss = native.train_step(fed)
-            got = {name.removeprefix(STATE_PREFIX): native.gradient(name) for name in trainable}
-            worst.meet(step, output, loss, got)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_graphs(graph, module, trainable, folder)
+        natives = [session(folder)]
+        if (library := device_kernels().library) and (folder / "kernels.onnx").exists():
+            natives.append(session(folder, kernels=library))
+        for native in natives:
+            native.set_learning_rate(0.0)
+            for step in steps:
+                inputs = {
+                    name: np.ascontiguousarray(value.numpy())
+                    for name, value in zip(exported.inputs, step.inputs, strict=True)
+                }
+                # An input that the graph does not read has no place in it.
+                fed = [inputs[value.name] for value in graph.graph.input if value.name in inputs]
+                fed.append(step.target.numpy())
+                _, output, *_ = native.eval_results(fed)
+                loss = native.train_step(fed)
+                got = {name.removeprefix(STATE_PREFIX): native.gradient(name) for name in trainable}
+                worst.meet(step, output, loss, got)
     return worst.differences
 
 
-def session(
-    graph: onnx.ModelProto,
-    module: nn.Module,
-    trainable: list[str],
-    folder: Path,
-    *,
-    threads: int = 1,
-) -> TrainingSession:
+def write_graphs(
+    graph: onnx.ModelProto, module: nn.Module, trainable: list[str], folder: Path
+) -> None:
+    """Write what a session is made from; kernels.onnx only where nodes are for such kernels."""
     state = {STATE_PREFIX + name for name in module.state_dict(keep_vars=True)}
     held = [value.name for value in graph.graph.initializer if value.name in state]
     frozen = [name for name in held if name not in trainable]
     made, report = make_trainable(graph, trainable)
     made = _with_loss(made)
-    training_model = build_training_graph(
+    training = build_training_graph(
         made,
         trainable=trainable,
         frozen=frozen,
         state_updates=report.state_updates,
         gradients=report.gradients,
-    ).model
-    onnx.save(training_model, folder / "training.onnx")
+    )
+    onnx.save(training.model, folder / "training.onnx")
+    if training.kernels is not None:
+        onnx.save(training.kernels, folder / "kernels.onnx")
     # The rewritten forward pass, in training mode, in place of the eval model.
     onnx.save(parameters_as_inputs(made, [*trainable, *frozen]), folder / "eval.onnx")
     onnx.save(make_optimizer_model("sgd", 0.0), folder / "optimizer.onnx")
     write_checkpoint(graph, trainable, frozen, folder / "checkpoint")
+
+
+def session(folder: Path, *, threads: int = 1, kernels: Path | None = None) -> TrainingSession:
+    """Of what `write_graphs` wrote; by the workbench's kernels if their library is given."""
     return TrainingSession(
         checkpoint=folder / "checkpoint",
-        training_model=folder / "training.onnx",
+        training_model=folder / ("kernels.onnx" if kernels else "training.onnx"),
         eval_model=folder / "eval.onnx",
         optimizer_model=folder / "optimizer.onnx",
         threads=threads,
         seed=0,
+        kernels=kernels,
     )
 
 

@@ -22,7 +22,7 @@ from tests.coverage.parity import export, ondevice, ortmodule, reference, rewrit
 from tests.coverage.table import CASES
 from tests.forked import outcome
 from tests.parity import warm_up
-from workbench.ort.native import native
+from workbench.ort.kernel_library.load import device_kernels
 
 LONGEST_S = 120
 """After so many seconds a fork is ended by SIGALRM, which is then its answer."""
@@ -58,7 +58,7 @@ def names(patterns: list[str]) -> Iterator[str]:
 
 
 def main(which: str, *patterns: str) -> None:
-    native()
+    device_kernels()  # its check, once for all forks
     warm_up()
     for name in names(list(patterns)):
         result = measured(CASES[name], every_variant=which == "all")

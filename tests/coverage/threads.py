@@ -28,7 +28,7 @@ from torch import nn
 
 from tests.coverage.case import Variant
 from tests.coverage.cases_threads import CASES
-from tests.coverage.parity import Step, export, one_step, session, trained_names
+from tests.coverage.parity import Step, export, one_step, session, trained_names, write_graphs
 from tests.forked import outcome
 from tests.parity import warm_up
 from workbench import ORTModule
@@ -95,7 +95,8 @@ def ondevice(module: nn.Module, step: Step, exported: ForwardGraph, threads: int
     fed = [inputs[value.name].numpy() for value in graph.graph.input if value.name in inputs]
     fed.append(step.target.numpy())
     with tempfile.TemporaryDirectory() as folder:
-        native = session(graph, module, trainable, Path(folder), threads=threads)
+        write_graphs(graph, module, trainable, Path(folder))
+        native = session(Path(folder), threads=threads)
         native.set_learning_rate(0.0)
 
         def work() -> dict[str, np.ndarray]:
