@@ -29,15 +29,38 @@ LENGTHS: tuple[tuple[int, list[int]], ...] = (
 """Tokens of a sequence, and how many of each count; the last ones where negative."""
 
 
-class Encoder(nn.Module):
-    """Encoder layers on tokens; the results that are asked for."""
+class Recurrent(nn.LSTM):
+    """The results of an LSTM at each token."""
 
-    def __init__(self, result: str = "pooled", recurrent: bool = False) -> None:
+    def __init__(self) -> None:
+        super().__init__(WIDTH, WIDTH, batch_first=True)
+
+    def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        found: Tensor = super().forward(x)[0]
+        return found
+
+
+class OverTokens(nn.BatchNorm1d):
+    """Normalizes over all tokens, padding included."""
+
+    def __init__(self) -> None:
+        super().__init__(WIDTH)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.transpose(1, 2)).transpose(1, 2)
+
+
+class Encoder(nn.Module):
+    """Encoder layers on tokens, after another layer if one is given; the results asked for."""
+
+    def __init__(
+        self, result: str = "pooled", before: Callable[[], nn.Module] | None = None
+    ) -> None:
         super().__init__()
         self.result = result
         self.tokens = nn.Embedding(WORDS, WIDTH, padding_idx=0)
         self.places = nn.Embedding(16, WIDTH)
-        self.before = nn.LSTM(WIDTH, WIDTH, batch_first=True) if recurrent else None
+        self.before = nn.Identity() if before is None else before()
         layer = nn.TransformerEncoderLayer(WIDTH, 2, 32, 0.0, batch_first=True)
         self.layers = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
         self.head = nn.Linear(WIDTH, 3)
@@ -45,9 +68,7 @@ class Encoder(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         padded = tokens == 0
         x = self.tokens(tokens) + self.places(torch.arange(tokens.shape[1]))
-        if self.before is not None:
-            x = self.before(x)[0]
-        y: Tensor = self.head(self.layers(x, src_key_padding_mask=padded))
+        y: Tensor = self.head(self.layers(self.before(x), src_key_padding_mask=padded))
         if self.result == "tokens":
             return y
         counts = (~padded).unsqueeze(-1).float()
@@ -179,7 +200,10 @@ MORE_PADDING: dict[str, Callable[[], Any]] = {
     "padding_shapes": lambda: trained(Encoder, _of_tokens, _with_tokens(1)),
     "padding_results": lambda: trained(partial(Encoder, "tokens"), _of_tokens, _with_tokens(1)[:1]),
     "padding_lstm": lambda: trained(
-        partial(Encoder, "pooled", True), _of_tokens, _with_tokens(1)[:1]
+        partial(Encoder, before=Recurrent), _of_tokens, _with_tokens(1)[:1]
+    ),
+    "padding_batch_norm": lambda: trained(
+        partial(Encoder, before=OverTokens), _of_tokens, _with_tokens(1)[:1]
     ),
 }
 """The same, for the long run."""
