@@ -21,6 +21,7 @@ from workbench.controller import Controller, Setup
 from workbench.controller.jobs.job import ComparisonJob, Job, Training
 from workbench.controller.model.sources import Sources
 from workbench.controller.state import IN_PROGRESS, STOPPED_EARLY, State, failure
+from workbench.controller.view import View
 from workbench.errors import ConfigError
 from workbench.models import Model
 
@@ -226,6 +227,34 @@ def test_what_a_model_raises_that_nobody_wants_any_more_is_not_shown(
     assert controller._models._thread.wait(PATIENCE_S)
     assert [model.name for model in view.models if model] == ["digits-cnn"]
     assert not [state for state in view.states if state.level == "error"]
+
+
+def test_artifacts_and_a_profile_of_a_model_that_was_left_are_not_shown(make: Make) -> None:
+    controller, view = make()
+    until(lambda: view.layers)
+    shown: list[tuple[str, Any, str]] = []
+
+    class Leaving(View):
+        """Chooses another model as soon as work for the first one is under way."""
+
+        def show_prediction(self, prediction: Any, doing: str = "", problem: str = "") -> None:
+            shown.append(("artifacts", prediction, doing or problem))
+            controller.choose_model("digits-cnn")
+
+        def show_profile(self, profile: Any, doing: str = "", problem: str = "") -> None:
+            shown.append(("profile", profile, doing or problem))
+            controller.choose_model("digits-mlp")
+
+    controller.views.add(Leaving())
+    for name, begin, then in (
+        ("artifacts", controller.predict, "digits-cnn"),
+        ("profile", controller.profile, "digits-mlp"),
+    ):
+        shown.clear()
+        begin()
+        until(lambda then=then: view.models[-1] and view.models[-1].name == then)
+        assert controller._artifacts._thread.wait(PATIENCE_S)
+        assert shown == [(name, None, "loading the model and its data")]
 
 
 def test_a_stop_while_the_model_is_loaded_does_not_wait_for_it(

@@ -94,6 +94,7 @@ class Controller:
         """Choose a `Model`, or a source of `Sources.model`; an empty string chooses none."""
         self.setup.model = model.name if isinstance(model, Model) else model.strip()
         self.setup.profiled = False
+        self._artifacts.drop()
         self.readiness.loading = self.setup.model
         # Messages about the previous model do not apply to this one.
         loading = State("idle", "busy", loading_text(self.setup.model))

@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.artifacts import generate_artifacts
 from workbench.artifacts.footprint import estimate
+from workbench.child_process.cancellation import CancelledError
 from workbench.controller.footprint_prediction import ArtifactsWithFootprint
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
@@ -26,7 +27,7 @@ def profile_settings(setup: Setup) -> dict[str, Any]:
 
 
 class Predictor:
-    """Handles the newest request; earlier ones that have not begun are dropped."""
+    """Handles the newest request; an earlier one is dropped, or ends at its next report."""
 
     def __init__(
         self,
@@ -44,7 +45,7 @@ class Predictor:
         self._view = view
         self._loading = loading
         self._finding = finding
-        self._asked = self._estimates = 0
+        self._asked = self._estimates = self._profiles = 0
         self._thread = RequestThread("workbench-artifacts", self._on_error)
 
     def predict(self, setup: Setup) -> None:
@@ -61,7 +62,15 @@ class Predictor:
 
     def profile(self, setup: Setup) -> None:
         """Profile some steps of on-device training by `setup`; returns immediately."""
-        self._thread.ask(lambda: self._profile(setup))
+        self._profiles += 1
+        number = self._profiles
+        self._thread.ask(lambda: self._profile(setup, number))
+
+    def drop(self) -> None:
+        """Another model is chosen: end what is in progress, and show nothing of the one before."""
+        self._asked += 1
+        self._estimates += 1
+        self._profiles += 1
 
     def close(self) -> None:
         """End the thread."""
@@ -71,39 +80,53 @@ class Predictor:
         if number != self._estimates:
             return
         model = self._finding(setup)()
-        if model is not None:
+        if model is not None and number == self._estimates:
             config = make_config({**model.defaults, **profile_settings(setup)})
             self._view.show_estimate(estimate(model, config))
 
     def _answer(self, setup: Setup, number: int) -> None:
-        if number != self._asked:
-            return
-        self._view.show_prediction(None, "loading the model and its data")
-        model, data = self._loading(setup)()
-        config = make_config({**model.defaults, **profile_settings(setup)})
-
         def report(text: str) -> None:
+            if number != self._asked:
+                raise CancelledError
             self._view.show_prediction(None, text)
 
-        artifacts = generate_artifacts(model, data=data, report=report, **setup.artifact_settings())
-        report("predicting the memory")
-        footprint = artifacts.footprint(config.batch_size, device_kernels=config.device_kernels)
+        try:
+            report("loading the model and its data")
+            prediction = _predict(setup, self._loading(setup), report)
+        except BaseException:  # user code may raise anything
+            if number != self._asked:
+                return
+            raise
         if number == self._asked:
-            self._view.show_prediction(ArtifactsWithFootprint(artifacts, footprint))
+            self._view.show_prediction(prediction)
 
-    def _profile(self, setup: Setup) -> None:
+    def _profile(self, setup: Setup, number: int) -> None:
         def report(text: str) -> None:
+            if number != self._profiles:
+                raise CancelledError
             self._view.show_profile(None, text)
 
         try:
             report("loading the model and its data")
             model, data = self._loading(setup)()
             settings = profile_settings(setup)
-            self._view.show_profile(
-                profile(model, data, ARTIFACTS_ENGINE, report=report, **settings)
-            )
+            found = profile(model, data, ARTIFACTS_ENGINE, report=report, **settings)
+            if number == self._profiles:
+                self._view.show_profile(found)
         except Exception as error:  # the artifacts are what they were
-            self._view.show_profile(None, problem=sentence_of(error))
+            if number == self._profiles:
+                self._view.show_profile(None, problem=sentence_of(error))
 
     def _on_error(self, error: Exception) -> None:
         self._view.show_prediction(None, problem=sentence_of(error))
+
+
+def _predict(
+    setup: Setup, load: Callable[[], tuple[Model, Dataset]], report: Callable[[str], None]
+) -> ArtifactsWithFootprint:
+    model, data = load()
+    config = make_config({**model.defaults, **profile_settings(setup)})
+    artifacts = generate_artifacts(model, data=data, report=report, **setup.artifact_settings())
+    report("predicting the memory")
+    footprint = artifacts.footprint(config.batch_size, device_kernels=config.device_kernels)
+    return ArtifactsWithFootprint(artifacts, footprint)

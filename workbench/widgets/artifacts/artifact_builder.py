@@ -164,10 +164,12 @@ class ArtifactsView(View):
     def show_model(self, model: Model | None, problem: str = "") -> None:
         step = self._step
         step.model = model
+        step._cancel_timer()
         step.button.show(model is not None)
         step.footprint.clear()
         step.graphs.children = []
         step._shown = None
+        self.show_profile(None)
         if model is None:
             step.tree.show(None, {})
 
@@ -201,6 +203,6 @@ class ArtifactsView(View):
     def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
         self._profiling = bool(doing)
         self._step.profiler.label = "Profiling …" if doing else PROFILE
-        self._step.profiler.enabled = not doing
+        self._step.profiler.enabled = not doing and not self._step.controller.state.active
         if profile is not None:
             self._step.graph.paint(profile)
