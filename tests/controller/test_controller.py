@@ -75,6 +75,13 @@ def test_a_dataset_that_does_not_fit_is_reported_before_training(make: Make) -> 
     assert controller.state.level == "error"
     controller.choose_dataset("")
     until(lambda: controller.state.message == ready)
+    # Data of a sample are not those of a model that cannot be loaded.
+    assert view.data[-1][0] is not None
+    controller.choose_model("no-such-model")
+    until(lambda: view.data[-1] == (None, ""))
+    assert "No model 'no-such-model'" in controller.state.message
+    controller.choose_model("digits-mlp")
+    until(lambda: controller.state.message == ready)
     # A loss that is chosen later may not suit the target.
     controller.typed.set(loss="mse")
     until(lambda: "mse" in controller.state.message)

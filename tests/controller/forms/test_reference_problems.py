@@ -10,6 +10,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from tests.runs.written import write_run
+from workbench.controller.forms.reference_problems import NOTHING
 from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.setup import Setup
 from workbench.load import load_model
@@ -35,6 +36,8 @@ def test_a_pattern_of_no_parameter_is_marked_once_the_model_is_known(model: Mode
     assert typed.read.problems == {}
     typed.type("requires_grad", "head.*")
     assert list(typed.read.problems) == ["requires_grad"]
+    typed.type("requires_grad", NOTHING)  # a tree in which no box is checked
+    assert typed.read.problems["requires_grad"].startswith("Nothing would be trained: choose")
     typed.know(None)
     assert typed.read.problems == {}
 

@@ -15,6 +15,9 @@ from workbench.models import Model
 from workbench.settings.config import TUNINGS
 from workbench.tuning_results.record import TuningFileError, read_tuning
 
+NOTHING = "(none)"
+"""The pattern of a tree of parameters of which none is checked; parameter_scopes.ts has it too."""
+
 
 def reference_problems(
     settings: Mapping[str, Any], further: Mapping[str, Any], model: Model | None
@@ -35,7 +38,10 @@ def reference_problems(
     if model is not None:
         names = model.parameter_names
         missing = _unmatched(settings.get("requires_grad", ()), names)
-        found["requires_grad"] = _no_match("parameter", missing, names)
+        nothing = "Nothing would be trained: choose at least one parameter."
+        found["requires_grad"] = (
+            nothing if missing == [NOTHING] else _no_match("parameter", missing, names)
+        )
     return {name: problem for name, problem in found.items() if problem}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.controller.model.namespace import (
+    is_arrays,
     is_dataset,
     is_model,
     is_module,
@@ -104,6 +105,11 @@ class Sources:
         value = names.get(source) if source.isidentifier() else None
         if is_dataset(value):
             return value
+        if is_arrays(value):
+            raise DataError(
+                f"{source} has no target of its own: give two names of the notebook, inputs and "
+                "target, as in X, y."
+            )
         if value is not None:
             return load_dataset(value, name=source)
         if is_csv(source):
@@ -197,5 +203,10 @@ def complete(text: str, suffixes: tuple[str, ...]) -> list[str]:
 def _named(names: Mapping[str, Any], name: str, error: type[Exception]) -> Any:
     if name not in names:
         known = [each.name for each in look(names) if each.kind != "model"]
-        raise error(f"The notebook has no {name!r}. {nearest(name, known)}")
+        hint = (
+            nearest(name, known) if known else "Make an array or a tensor of that name in a cell."
+        )
+        if not name.isidentifier():
+            hint = f"Only names are taken: make it in a cell, as in x = ..., and give x. {hint}"
+        raise error(f"The notebook has no {name!r}. {hint}")
     return names[name]
