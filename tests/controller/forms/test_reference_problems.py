@@ -43,6 +43,29 @@ def test_a_pattern_of_no_parameter_is_marked_once_the_model_is_known(model: Mode
 
 
 @pytest.mark.fault
+def test_what_lora_cannot_adapt_is_marked_at_its_field(model: Model) -> None:
+    typed = TypedSettings(Setup())
+    typed.know(model)
+    typed.type("lora", "yes")
+    assert typed.read.problems == {}
+    typed.type("lora.rank", "64")
+    assert list(typed.read.problems) == ["lora.rank"]
+    sentence = typed.read.problems["lora.rank"]
+    assert sentence.startswith(
+        "64 is larger than a dimension of 'output.weight', of shape [10, 128]"
+    )
+    typed.type("lora.targets", "conv1.*, nothing")
+    assert typed.read.problems["lora.targets"].startswith(
+        "Pattern 'conv1.*' matches 'conv1.weight'"
+    )
+    typed.type("lora.rank", "-1")
+    typed.type("lora.targets", "")
+    assert typed.read.problems == {"lora.rank": "Must be 1 or more."}
+    typed.type("lora", "no")
+    assert typed.read.problems == {}
+
+
+@pytest.mark.fault
 def test_initial_weights_that_do_not_exist_are_marked(tmp_path: Path) -> None:
     typed = TypedSettings(Setup())
 
