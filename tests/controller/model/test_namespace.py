@@ -188,6 +188,20 @@ def test_a_dataset_of_arrays_needs_two_names(dataset: str, sentence: str) -> Non
 
 
 @pytest.mark.fault
+def test_a_factory_of_a_bare_module_asks_for_the_field_of_its_example_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bare_factory.py").write_text(
+        "import torch\ndef make():\n    return torch.nn.Linear(4, 3)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    sources = Sources(names)
+    with pytest.raises(ModelError, match=r"^bare_factory:make returns .* field Example input\.$"):
+        sources.model("bare_factory:make")
+    assert sources.model("bare_factory:make", "x").parameter_count == 15
+
+
+@pytest.mark.fault
 def test_an_example_input_is_a_name() -> None:
     sources = Sources(lambda: {"net": torch.nn.Linear(4, 3)})
     with pytest.raises(ModelError, match=r"no 'z'\. Make an array or a tensor of that name"):

@@ -25,6 +25,11 @@ from workbench.models import Model
 COMPLETED = 30
 """Largest number of offered files."""
 
+NAME_EXAMPLE = (
+    "name an example input, an array or tensor whose first axis is the batch, in the field "
+    "Example input."
+)
+
 
 def takes_examples(source: str, value: object) -> bool:
     """Whether loading a model needs example inputs.
@@ -68,12 +73,14 @@ class Sources:
         given: Any = (examples[0] if len(examples) == 1 else examples) if examples else None
         if is_module(value):
             if given is None:
-                raise ModelError(
-                    f"{source} is a module of the notebook: name an example input, an array or "
-                    "tensor whose first axis is the batch, in the field Example input."
-                )
+                raise ModelError(f"{source} is a module of the notebook: {NAME_EXAMPLE}")
             return load_model(value, example_inputs=given, name=source)  # type: ignore[arg-type]
-        return load_model(source, example_inputs=given)
+        try:
+            return load_model(source, example_inputs=given)
+        except ModelError as error:
+            if given is None and "needs example_inputs" in str(error):
+                raise ModelError(f"{source} returns a module: {NAME_EXAMPLE}") from error
+            raise
 
     def is_of_examples(self, problem: str, source: str, example_inputs: str) -> bool:
         """Whether `model` was refused, with this problem, for its example inputs."""
