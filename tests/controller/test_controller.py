@@ -18,6 +18,7 @@ from tests.processes import own_threads
 from tests.runs import recorded
 from tests.runs.written import write_run
 from workbench.controller import Controller, Setup
+from workbench.controller.background.footprint_predictor import PROFILE_ENDED
 from workbench.controller.jobs.job import ComparisonJob, Job, Training
 from workbench.controller.model.sources import Sources
 from workbench.controller.state import IN_PROGRESS, STOPPED_EARLY, State, failure
@@ -264,6 +265,28 @@ def test_artifacts_and_a_profile_of_a_model_that_was_left_are_not_shown(make: Ma
         assert shown == [(name, None, "loading the model and its data")]
 
 
+def test_a_run_ends_a_profile_that_it_would_disturb(make: Make) -> None:
+    controller, view = make()
+    until(lambda: view.layers)
+    controller.typed.set(epochs=1)
+    shown: list[tuple[Any, str, str]] = []
+
+    class Profiled(View):
+        def show_profile(self, profile: Any, doing: str = "", problem: str = "") -> None:
+            shown.append((profile, doing, problem))
+
+    controller.views.add(Profiled())
+    controller.profile()
+    until(lambda: shown)
+    controller.train()
+    until(lambda: view.started)
+    assert shown[-1] == (None, "", PROFILE_ENDED)
+    assert controller._artifacts._thread.wait(PATIENCE_S)
+    assert controller.wait(PATIENCE_S)
+    assert shown[-1] == (None, "", PROFILE_ENDED)
+    assert [job.failed for job in view.ended] == [False]
+
+
 def test_a_stop_while_the_model_is_loaded_does_not_wait_for_it(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -439,6 +462,7 @@ for name in ("anywidget", "ipywidgets", "traitlets", "IPython"):
     sys.modules[name] = None  # importing it fails
 from tests.controller.recording_view import RecordingView
 from workbench.controller import Controller, Setup
+from workbench.controller.background.footprint_predictor import PROFILE_ENDED
 view = RecordingView()
 controller = Controller(view, Setup(engines=["fake"], comparison_steps=20))
 controller.choose_model("digits-mlp")

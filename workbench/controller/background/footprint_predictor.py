@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.artifacts import generate_artifacts
 from workbench.artifacts.footprint import estimate
-from workbench.child_process.cancellation import CancelledError
+from workbench.child_process.cancellation import Cancellation, CancelledError
 from workbench.controller.footprint_prediction import ArtifactsWithFootprint
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
@@ -18,6 +18,8 @@ from workbench.models import Model
 from workbench.profiling.profile import RUN_SETTINGS, profile
 from workbench.settings.config import make_config
 from workbench.settings.engines import ARTIFACTS_ENGINE
+
+PROFILE_ENDED = "The profile was ended: a run has begun, and both would have been measured."
 
 
 def profile_settings(setup: Setup) -> dict[str, Any]:
@@ -45,7 +47,9 @@ class Predictor:
         self._view = view
         self._loading = loading
         self._finding = finding
-        self._asked = self._estimates = self._profiles = 0
+        self._asked = self._estimates = 0
+        self._profiling: Cancellation | None = None
+        """Of the profile that is in progress, or waits for artifacts."""
         self._thread = RequestThread("workbench-artifacts", self._on_error)
 
     def predict(self, setup: Setup) -> None:
@@ -62,19 +66,31 @@ class Predictor:
 
     def profile(self, setup: Setup) -> None:
         """Profile some steps of on-device training by `setup`; returns immediately."""
-        self._profiles += 1
-        number = self._profiles
-        self._thread.ask(lambda: self._profile(setup, number))
+        cancellation = self._profiling = Cancellation()
+        self._thread.ask(lambda: self._profile(setup, cancellation))
+
+    def give_way(self) -> None:
+        """End the profile in progress, if there is one: a run begins, and is measured."""
+        if self._end_profile():
+            self._view.show_profile(None, problem=PROFILE_ENDED)
 
     def drop(self) -> None:
         """Another model is chosen: end what is in progress, and show nothing of the one before."""
         self._asked += 1
         self._estimates += 1
-        self._profiles += 1
+        self._end_profile()
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread, and the profile in progress."""
+        self._end_profile()
         self._thread.close()
+
+    def _end_profile(self) -> bool:
+        """End it without a word; returns whether there was one."""
+        cancellation, self._profiling = self._profiling, None
+        if cancellation is not None:
+            cancellation.cancel()
+        return cancellation is not None
 
     def _answer_roughly(self, setup: Setup, number: int) -> None:
         if number != self._estimates:
@@ -100,22 +116,26 @@ class Predictor:
         if number == self._asked:
             self._view.show_prediction(prediction)
 
-    def _profile(self, setup: Setup, number: int) -> None:
+    def _profile(self, setup: Setup, cancellation: Cancellation) -> None:
         def report(text: str) -> None:
-            if number != self._profiles:
+            if cancellation.cancelled:
                 raise CancelledError
             self._view.show_profile(None, text)
 
         try:
-            report("loading the model and its data")
-            model, data = self._loading(setup)()
-            settings = profile_settings(setup)
-            found = profile(model, data, ARTIFACTS_ENGINE, report=report, **settings)
-            if number == self._profiles:
+            with cancellation.applied():
+                report("loading the model and its data")
+                model, data = self._loading(setup)()
+                settings = profile_settings(setup)
+                found = profile(model, data, ARTIFACTS_ENGINE, report=report, **settings)
+            if not cancellation.cancelled:
                 self._view.show_profile(found)
         except Exception as error:  # the artifacts are what they were
-            if number == self._profiles:
+            if not cancellation.cancelled:
                 self._view.show_profile(None, problem=sentence_of(error))
+        finally:
+            if self._profiling is cancellation:
+                self._profiling = None
 
     def _on_error(self, error: Exception) -> None:
         self._view.show_prediction(None, problem=sentence_of(error))
