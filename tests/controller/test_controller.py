@@ -18,9 +18,11 @@ from tests.processes import own_threads
 from tests.runs import recorded
 from tests.runs.written import write_run
 from workbench.controller import Controller, Setup
+from workbench.controller.background.footprint_predictor import PROFILE_ENDED
 from workbench.controller.jobs.job import ComparisonJob, Job, Training
 from workbench.controller.model.sources import Sources
 from workbench.controller.state import IN_PROGRESS, STOPPED_EARLY, State, failure
+from workbench.controller.view import View
 from workbench.errors import ConfigError
 from workbench.models import Model
 
@@ -73,6 +75,13 @@ def test_a_dataset_that_does_not_fit_is_reported_before_training(make: Make) -> 
     assert problem == controller.state.message
     assert controller.state.level == "error"
     controller.choose_dataset("")
+    until(lambda: controller.state.message == ready)
+    # Data of a sample are not those of a model that cannot be loaded.
+    assert view.data[-1][0] is not None
+    controller.choose_model("no-such-model")
+    until(lambda: view.data[-1] == (None, ""))
+    assert "No model 'no-such-model'" in controller.state.message
+    controller.choose_model("digits-mlp")
     until(lambda: controller.state.message == ready)
     # A loss that is chosen later may not suit the target.
     controller.typed.set(loss="mse")
@@ -226,6 +235,56 @@ def test_what_a_model_raises_that_nobody_wants_any_more_is_not_shown(
     assert controller._models._thread.wait(PATIENCE_S)
     assert [model.name for model in view.models if model] == ["digits-cnn"]
     assert not [state for state in view.states if state.level == "error"]
+
+
+def test_artifacts_and_a_profile_of_a_model_that_was_left_are_not_shown(make: Make) -> None:
+    controller, view = make()
+    until(lambda: view.layers)
+    shown: list[tuple[str, Any, str]] = []
+
+    class Leaving(View):
+        """Chooses another model as soon as work for the first one is under way."""
+
+        def show_prediction(self, prediction: Any, doing: str = "", problem: str = "") -> None:
+            shown.append(("artifacts", prediction, doing or problem))
+            controller.choose_model("digits-cnn")
+
+        def show_profile(self, profile: Any, doing: str = "", problem: str = "") -> None:
+            shown.append(("profile", profile, doing or problem))
+            controller.choose_model("digits-mlp")
+
+    controller.views.add(Leaving())
+    for name, begin, then in (
+        ("artifacts", controller.predict, "digits-cnn"),
+        ("profile", controller.profile, "digits-mlp"),
+    ):
+        shown.clear()
+        begin()
+        until(lambda then=then: view.models[-1] and view.models[-1].name == then)
+        assert controller._artifacts._thread.wait(PATIENCE_S)
+        assert shown == [(name, None, "loading the model and its data")]
+
+
+def test_a_run_ends_a_profile_that_it_would_disturb(make: Make) -> None:
+    controller, view = make()
+    until(lambda: view.layers)
+    controller.typed.set(epochs=1)
+    shown: list[tuple[Any, str, str]] = []
+
+    class Profiled(View):
+        def show_profile(self, profile: Any, doing: str = "", problem: str = "") -> None:
+            shown.append((profile, doing, problem))
+
+    controller.views.add(Profiled())
+    controller.profile()
+    until(lambda: shown)
+    controller.train()
+    until(lambda: view.started)
+    assert shown[-1] == (None, "", PROFILE_ENDED)
+    assert controller._artifacts._thread.wait(PATIENCE_S)
+    assert controller.wait(PATIENCE_S)
+    assert shown[-1] == (None, "", PROFILE_ENDED)
+    assert [job.failed for job in view.ended] == [False]
 
 
 def test_a_stop_while_the_model_is_loaded_does_not_wait_for_it(
@@ -403,6 +462,7 @@ for name in ("anywidget", "ipywidgets", "traitlets", "IPython"):
     sys.modules[name] = None  # importing it fails
 from tests.controller.recording_view import RecordingView
 from workbench.controller import Controller, Setup
+from workbench.controller.background.footprint_predictor import PROFILE_ENDED
 view = RecordingView()
 controller = Controller(view, Setup(engines=["fake"], comparison_steps=20))
 controller.choose_model("digits-mlp")

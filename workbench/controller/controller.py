@@ -94,6 +94,7 @@ class Controller:
         """Choose a `Model`, or a source of `Sources.model`; an empty string chooses none."""
         self.setup.model = model.name if isinstance(model, Model) else model.strip()
         self.setup.profiled = False
+        self._artifacts.drop()
         self.readiness.loading = self.setup.model
         # Messages about the previous model do not apply to this one.
         loading = State("idle", "busy", loading_text(self.setup.model))
@@ -120,8 +121,8 @@ class Controller:
         self._artifacts.predict(self.setup.copy())
 
     def profile(self) -> None:
-        """Measure the time of each node in on-device training, unless a job is in progress: both
-        would be measured."""
+        """Measure the time of each node in on-device training, unless a job is in progress; one
+        that begins ends it: both would be measured."""
         if not self.state.active:
             self.setup.profiled = True
             self._artifacts.profile(self.setup.copy())
@@ -213,11 +214,12 @@ class Controller:
         do `_poll`, `_finish` and the requests of `_control_job`."""
         if self._follower is not None:
             return
-        obstacle = self.obstacle() if new else ""
-        if obstacle:
+        if new and (obstacle := self.obstacle()):
             raise RunError(obstacle)
         self._cancelled.clear()
         self._show(PREPARING)
+        if new:
+            self._artifacts.give_way()
         try:
             job = make()
         except StoppedEarlyError:

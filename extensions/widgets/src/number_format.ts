@@ -11,6 +11,11 @@ export function formatWhole(value: number): string {
   return whole.format(value);
 }
 
+/** 1 node, 12,345 nodes */
+export function counted(count: number, noun: string): string {
+  return `${whole.format(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /**
  * A ratio or a throughput with three significant digits or more: 0.00283 · 1.07 · 364 · 12,345.
  * The same as `significant` in number_format.py, halves away from zero included.

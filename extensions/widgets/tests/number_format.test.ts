@@ -19,6 +19,12 @@ for (const [write, pairs] of cases) {
   });
 }
 
+describe("a count", () => {
+  it("has its noun in the right number", () => {
+    expect([0, 1, 12345].map((count) => format.counted(count, "node"))).toEqual(["0 nodes", "1 node", "12,345 nodes"]);
+  });
+});
+
 describe("a number with its unit", () => {
   it("stays in one line, and other words do not", () => {
     const spaces = (text: string) => format.unbroken(text).replaceAll("\u00a0", "_");

@@ -10,6 +10,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from tests.runs.written import write_run
+from workbench.controller.forms.reference_problems import NOTHING
 from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.setup import Setup
 from workbench.load import load_model
@@ -35,7 +36,32 @@ def test_a_pattern_of_no_parameter_is_marked_once_the_model_is_known(model: Mode
     assert typed.read.problems == {}
     typed.type("requires_grad", "head.*")
     assert list(typed.read.problems) == ["requires_grad"]
+    typed.type("requires_grad", NOTHING)  # a tree in which no box is checked
+    assert typed.read.problems["requires_grad"].startswith("Nothing would be trained: choose")
     typed.know(None)
+    assert typed.read.problems == {}
+
+
+@pytest.mark.fault
+def test_what_lora_cannot_adapt_is_marked_at_its_field(model: Model) -> None:
+    typed = TypedSettings(Setup())
+    typed.know(model)
+    typed.type("lora", "yes")
+    assert typed.read.problems == {}
+    typed.type("lora.rank", "64")
+    assert list(typed.read.problems) == ["lora.rank"]
+    sentence = typed.read.problems["lora.rank"]
+    assert sentence.startswith(
+        "64 is larger than a dimension of 'output.weight', of shape [10, 128]"
+    )
+    typed.type("lora.targets", "conv1.*, nothing")
+    assert typed.read.problems["lora.targets"].startswith(
+        "Pattern 'conv1.*' matches 'conv1.weight'"
+    )
+    typed.type("lora.rank", "-1")
+    typed.type("lora.targets", "")
+    assert typed.read.problems == {"lora.rank": "Must be 1 or more."}
+    typed.type("lora", "no")
     assert typed.read.problems == {}
 
 

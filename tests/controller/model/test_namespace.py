@@ -172,6 +172,44 @@ def test_missing_sources_are_reported_in_a_sentence(
         Sources(names).dataset("", None)
 
 
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("dataset", "sentence"),
+    [
+        ("x", r"x has no target of its own: .* as in X, y\."),
+        ("pair", r"pair has no target of its own: .* as in X, y\."),
+        ("x, z", r"The notebook has no 'z'\. Known: data, x, y\."),
+    ],
+)
+def test_a_dataset_of_arrays_needs_two_names(dataset: str, sentence: str) -> None:
+    own = names() | {"pair": (np.zeros((6, 4)), np.zeros(6))}
+    with pytest.raises(DataError, match=sentence):
+        Sources(lambda: own).dataset(dataset, None)
+
+
+@pytest.mark.fault
+def test_a_factory_of_a_bare_module_asks_for_the_field_of_its_example_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bare_factory.py").write_text(
+        "import torch\ndef make():\n    return torch.nn.Linear(4, 3)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    sources = Sources(names)
+    with pytest.raises(ModelError, match=r"^bare_factory:make returns .* field Example input\.$"):
+        sources.model("bare_factory:make")
+    assert sources.model("bare_factory:make", "x").parameter_count == 15
+
+
+@pytest.mark.fault
+def test_an_example_input_is_a_name() -> None:
+    sources = Sources(lambda: {"net": torch.nn.Linear(4, 3)})
+    with pytest.raises(ModelError, match=r"no 'z'\. Make an array or a tensor of that name"):
+        sources.model("net", "z")
+    with pytest.raises(ModelError, match=r"Only names are taken: make it in a cell, as in x ="):
+        sources.model("net", "torch.zeros(2, 4)")
+
+
 def test_paths_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "nets").mkdir()

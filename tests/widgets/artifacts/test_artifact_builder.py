@@ -40,6 +40,26 @@ def test_profiling_has_a_button_where_the_graphs_are(monkeypatch: pytest.MonkeyP
         step.close()
 
 
+def test_artifacts_are_generated_for_a_model_with_right_settings_alone() -> None:
+    step = ArtifactBuilder("digits-mlp")
+    try:
+        until(lambda: step.tree.parameters and step.button.enabled)
+        until(lambda: step.footprint.parts and not step.footprint.doing)
+        step.tree.train_only("(none)")
+        assert not step.button.enabled
+        step.tree.train_only("*.bias")
+        assert step.button.enabled
+        step.controller.typed.type("epochs", "many")  # no artifacts depend on it
+        assert step.button.enabled
+        # Nothing of a model stays beside the next one, which is still being built or is none.
+        step.controller.choose_model("no-such-model")
+        until(lambda: not step.tree.parameters)
+        assert not step.footprint.parts
+        assert not step.button.enabled
+    finally:
+        step.close()
+
+
 def test_a_section_passes_on_clicks_and_shows_the_result() -> None:
     step = ArtifactBuilder()
     section = next(each for each in step.sections if each.title == "Export cache")

@@ -32,6 +32,18 @@ def test_only_changed_options_are_passed_on() -> None:
     assert options.changed == {"threads": 2, "recompute_config": ("Gelu+:1:-1", "Softmax+:1:2")}
 
 
+def test_a_wrong_option_is_marked_at_its_field() -> None:
+    form = ORTModuleForm()
+    form.value = {"threads": -1, "recompute_config": "gelu", "saved_graphs": "graphs"}
+    assert form.problems.keys() == {"threads", "recompute_config"}
+    assert form.problems["threads"] == "Must be 1 or more."
+    assert form.problems["recompute_config"].startswith("Must be operators:kind:count, such as")
+    form.value = {"recompute_config": "Gelu+:1:-1", "memory_optimizer_level": 1}
+    assert list(form.problems) == ["memory_optimizer_level"]
+    form.value = {}
+    assert form.problems == {}
+
+
 def test_options_of_the_page_reach_runs_and_wrong_ones_are_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

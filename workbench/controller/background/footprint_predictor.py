@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.artifacts import generate_artifacts
 from workbench.artifacts.footprint import estimate
+from workbench.child_process.cancellation import Cancellation, CancelledError
 from workbench.controller.footprint_prediction import ArtifactsWithFootprint
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
@@ -18,6 +19,8 @@ from workbench.profiling.profile import RUN_SETTINGS, profile
 from workbench.settings.config import make_config
 from workbench.settings.engines import ARTIFACTS_ENGINE
 
+PROFILE_ENDED = "The profile was ended: a run has begun, and both would have been measured."
+
 
 def profile_settings(setup: Setup) -> dict[str, Any]:
     """Keyword arguments of `profile`: settings of a run that affect its steps."""
@@ -26,7 +29,7 @@ def profile_settings(setup: Setup) -> dict[str, Any]:
 
 
 class Predictor:
-    """Handles the newest request; earlier ones that have not begun are dropped."""
+    """Handles the newest request; an earlier one is dropped, or ends at its next report."""
 
     def __init__(
         self,
@@ -45,6 +48,8 @@ class Predictor:
         self._loading = loading
         self._finding = finding
         self._asked = self._estimates = 0
+        self._profiling: Cancellation | None = None
+        """Of the profile that is in progress, or waits for artifacts."""
         self._thread = RequestThread("workbench-artifacts", self._on_error)
 
     def predict(self, setup: Setup) -> None:
@@ -61,49 +66,87 @@ class Predictor:
 
     def profile(self, setup: Setup) -> None:
         """Profile some steps of on-device training by `setup`; returns immediately."""
-        self._thread.ask(lambda: self._profile(setup))
+        cancellation = self._profiling = Cancellation()
+        self._thread.ask(lambda: self._profile(setup, cancellation))
+
+    def give_way(self) -> None:
+        """End the profile in progress, if there is one: a run begins, and is measured."""
+        if self._end_profile():
+            self._view.show_profile(None, problem=PROFILE_ENDED)
+
+    def drop(self) -> None:
+        """Another model is chosen: end what is in progress, and show nothing of the one before."""
+        self._asked += 1
+        self._estimates += 1
+        self._end_profile()
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread, and the profile in progress."""
+        self._end_profile()
         self._thread.close()
+
+    def _end_profile(self) -> bool:
+        """End it without a word; returns whether there was one."""
+        cancellation, self._profiling = self._profiling, None
+        if cancellation is not None:
+            cancellation.cancel()
+        return cancellation is not None
 
     def _answer_roughly(self, setup: Setup, number: int) -> None:
         if number != self._estimates:
             return
         model = self._finding(setup)()
-        if model is not None:
+        if model is not None and number == self._estimates:
             config = make_config({**model.defaults, **profile_settings(setup)})
             self._view.show_estimate(estimate(model, config))
 
     def _answer(self, setup: Setup, number: int) -> None:
-        if number != self._asked:
-            return
-        self._view.show_prediction(None, "loading the model and its data")
-        model, data = self._loading(setup)()
-        config = make_config({**model.defaults, **profile_settings(setup)})
-
         def report(text: str) -> None:
+            if number != self._asked:
+                raise CancelledError
             self._view.show_prediction(None, text)
-
-        artifacts = generate_artifacts(model, data=data, report=report, **setup.artifact_settings())
-        report("predicting the memory")
-        footprint = artifacts.footprint(config.batch_size, device_kernels=config.device_kernels)
-        if number == self._asked:
-            self._view.show_prediction(ArtifactsWithFootprint(artifacts, footprint))
-
-    def _profile(self, setup: Setup) -> None:
-        def report(text: str) -> None:
-            self._view.show_profile(None, text)
 
         try:
             report("loading the model and its data")
-            model, data = self._loading(setup)()
-            settings = profile_settings(setup)
-            self._view.show_profile(
-                profile(model, data, ARTIFACTS_ENGINE, report=report, **settings)
-            )
+            prediction = _predict(setup, self._loading(setup), report)
+        except BaseException:  # user code may raise anything
+            if number != self._asked:
+                return
+            raise
+        if number == self._asked:
+            self._view.show_prediction(prediction)
+
+    def _profile(self, setup: Setup, cancellation: Cancellation) -> None:
+        def report(text: str) -> None:
+            if cancellation.cancelled:
+                raise CancelledError
+            self._view.show_profile(None, text)
+
+        try:
+            with cancellation.applied():
+                report("loading the model and its data")
+                model, data = self._loading(setup)()
+                settings = profile_settings(setup)
+                found = profile(model, data, ARTIFACTS_ENGINE, report=report, **settings)
+            if not cancellation.cancelled:
+                self._view.show_profile(found)
         except Exception as error:  # the artifacts are what they were
-            self._view.show_profile(None, problem=sentence_of(error))
+            if not cancellation.cancelled:
+                self._view.show_profile(None, problem=sentence_of(error))
+        finally:
+            if self._profiling is cancellation:
+                self._profiling = None
 
     def _on_error(self, error: Exception) -> None:
         self._view.show_prediction(None, problem=sentence_of(error))
+
+
+def _predict(
+    setup: Setup, load: Callable[[], tuple[Model, Dataset]], report: Callable[[str], None]
+) -> ArtifactsWithFootprint:
+    model, data = load()
+    config = make_config({**model.defaults, **profile_settings(setup)})
+    artifacts = generate_artifacts(model, data=data, report=report, **setup.artifact_settings())
+    report("predicting the memory")
+    footprint = artifacts.footprint(config.batch_size, device_kernels=config.device_kernels)
+    return ArtifactsWithFootprint(artifacts, footprint)

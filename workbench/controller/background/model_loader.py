@@ -216,6 +216,7 @@ class ModelLoader:
         except BaseException as error:  # user code may raise anything
             problem = sentence_of(error)
             show(lambda: self._show_none(problem))
+            self._begin("dataset", self._show_data)  # that of the model before is gone
             raise
         if model is None or not show(lambda: self._view.show_model(model)):
             return

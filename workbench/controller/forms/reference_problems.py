@@ -8,12 +8,16 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import RunFolderError, WorkbenchError, nearest, value_text
+from workbench.errors import ConfigError, RunFolderError, WorkbenchError, nearest, value_text
 from workbench.files.input_file import is_file
 from workbench.files.user_path import user_path
+from workbench.lora.linear_weight import targeted_weights
 from workbench.models import Model
-from workbench.settings.config import TUNINGS
+from workbench.settings.config import TUNINGS, make_config
 from workbench.tuning_results.record import TuningFileError, read_tuning
+
+NOTHING = "(none)"
+"""The pattern of a tree of parameters of which none is checked; parameter_scopes.ts has it too."""
 
 
 def reference_problems(
@@ -35,7 +39,12 @@ def reference_problems(
     if model is not None:
         names = model.parameter_names
         missing = _unmatched(settings.get("requires_grad", ()), names)
-        found["requires_grad"] = _no_match("parameter", missing, names)
+        nothing = "Nothing would be trained: choose at least one parameter."
+        found["requires_grad"] = (
+            nothing if missing == [NOTHING] else _no_match("parameter", missing, names)
+        )
+        if settings.get("lora") is not None:
+            found |= _lora_problems(settings["lora"], model)
     return {name: problem for name, problem in found.items() if problem}
 
 
@@ -96,6 +105,22 @@ def _stamp(base: str) -> object:
     return (
         user_path(base).stat().st_mtime_ns if is_weights_file(base) else load_run(base).checkpoint
     )
+
+
+def _lora_problems(lora: Any, model: Model) -> dict[str, str]:
+    """Of targets that are no linear layers, and a rank that is too large for one of them."""
+    found: dict[str, str] = {}
+    try:
+        options = make_config({"lora": lora}).lora
+        if options is not None:
+            targeted_weights(model.linear_weights, model.parameter_shapes, options)
+    except ConfigError as error:
+        for name in ("lora.rank", "lora.targets"):
+            own = [each for each in error.problems if each.startswith(name)]
+            if own:  # of many layers the first stands for all
+                text = own[0].removeprefix(name).lstrip("=: ")
+                found[name] = text[0].upper() + text[1:]
+    return found
 
 
 def _tuning_problem(tuning: str) -> str:

@@ -101,7 +101,7 @@ UNSET = {
     "evaluate_every": "after each epoch",
     "early_stopping": "never",
     "layer_statistics_every": "not recorded",
-    "weight_decay": "0.01 for adamw, 0 for sgd",
+    "weight_decay": "by optimizer",
     "requires_grad": "all parameters",
     "checkpoint_every": "after an epoch",
     "checkpoint_every_s": "not by time",

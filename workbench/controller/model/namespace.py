@@ -63,6 +63,13 @@ def is_dataset(value: object) -> TypeGuard[Dataset]:
     return issubclass(type(value), Dataset)
 
 
+def is_arrays(value: object) -> bool:
+    """Whether it is an array or a tensor, or a tuple or list of them: inputs without a target."""
+    if type(value) in (tuple, list):
+        return bool(value) and all(_kind(each) == "array" for each in value)  # type: ignore[attr-defined]
+    return _kind(value) == "array"
+
+
 def _kind(value: object) -> Kind | None:
     if is_model(value) or is_module(value):
         return "model"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.controller.model.namespace import (
+    is_arrays,
     is_dataset,
     is_model,
     is_module,
@@ -23,6 +24,11 @@ from workbench.models import Model
 
 COMPLETED = 30
 """Largest number of offered files."""
+
+NAME_EXAMPLE = (
+    "name an example input, an array or tensor whose first axis is the batch, in the field "
+    "Example input."
+)
 
 
 def takes_examples(source: str, value: object) -> bool:
@@ -67,12 +73,14 @@ class Sources:
         given: Any = (examples[0] if len(examples) == 1 else examples) if examples else None
         if is_module(value):
             if given is None:
-                raise ModelError(
-                    f"{source} is a module of the notebook: name an example input, an array or "
-                    "tensor whose first axis is the batch, in the field Example input."
-                )
+                raise ModelError(f"{source} is a module of the notebook: {NAME_EXAMPLE}")
             return load_model(value, example_inputs=given, name=source)  # type: ignore[arg-type]
-        return load_model(source, example_inputs=given)
+        try:
+            return load_model(source, example_inputs=given)
+        except ModelError as error:
+            if given is None and "needs example_inputs" in str(error):
+                raise ModelError(f"{source} returns a module: {NAME_EXAMPLE}") from error
+            raise
 
     def is_of_examples(self, problem: str, source: str, example_inputs: str) -> bool:
         """Whether `model` was refused, with this problem, for its example inputs."""
@@ -104,6 +112,11 @@ class Sources:
         value = names.get(source) if source.isidentifier() else None
         if is_dataset(value):
             return value
+        if is_arrays(value):
+            raise DataError(
+                f"{source} has no target of its own: give two names of the notebook, inputs and "
+                "target, as in X, y."
+            )
         if value is not None:
             return load_dataset(value, name=source)
         if is_csv(source):
@@ -197,5 +210,10 @@ def complete(text: str, suffixes: tuple[str, ...]) -> list[str]:
 def _named(names: Mapping[str, Any], name: str, error: type[Exception]) -> Any:
     if name not in names:
         known = [each.name for each in look(names) if each.kind != "model"]
-        raise error(f"The notebook has no {name!r}. {nearest(name, known)}")
+        hint = (
+            nearest(name, known) if known else "Make an array or a tensor of that name in a cell."
+        )
+        if not name.isidentifier():
+            hint = f"Only names are taken: make it in a cell, as in x = ..., and give x. {hint}"
+        raise error(f"The notebook has no {name!r}. {hint}")
     return names[name]

@@ -76,9 +76,12 @@ class ArtifactBuilder(StandaloneStep):
         self.graphs = area("wb-graphs", [])
         """Contains the graphs of the artifacts once there are some."""
         self.model: Model | None = None
+        self.generating = False
         self._shown: Any = None
         self._again: threading.Timer | None = None
         """Timer that generates again when nothing was typed for a while."""
+        self._timing = threading.Lock()
+        """Held while the timer is replaced: threads of the page also notify of settings."""
         self.sections = sections(self.controller, "artifacts")
         side = area("wb-side", [self.form, self.button])
         tasks = area("wb-tasks", self.sections)
@@ -93,6 +96,7 @@ class ArtifactBuilder(StandaloneStep):
 
     def close(self) -> None:
         """Close the step and end its threads."""
+        self.model = None  # so that no timer is started any more
         self._cancel_timer()
         self.graph.close()
         super().close()
@@ -119,20 +123,31 @@ class ArtifactBuilder(StandaloneStep):
         names = (*ARTIFACT_SETTINGS, "batch_size")
         return {name: settings.get(name) for name in names}
 
+    def can_generate(self) -> bool:
+        """Whether a model is loaded, and no setting that its artifacts depend on is wrong."""
+        wrong = {*SHOWN, "requires_grad"} & {*self.controller.typed.read.problems}
+        return self.model is not None and not wrong
+
     def _on_typed(self) -> None:
+        self.button.show(self.can_generate(), busy=self.generating)
         if self._shown is None:
             self.estimate()
             return
         if self._shown == self._settings():
             return
         self.footprint.outdated = True
-        self._cancel_timer()
-        if self.model is not None and not self.controller.typed.read.problems:
-            self._again = threading.Timer(TYPING_S, self._generate_again)
-            self._again.daemon = True
-            self._again.start()
+        with self._timing:
+            self._cancel()
+            if self.model is not None and not self.controller.typed.read.problems:
+                self._again = threading.Timer(TYPING_S, self._generate_again)
+                self._again.daemon = True
+                self._again.start()
 
     def _cancel_timer(self) -> None:
+        with self._timing:
+            self._cancel()
+
+    def _cancel(self) -> None:
         if self._again is not None:
             self._again.cancel()
             self._again = None
@@ -164,12 +179,16 @@ class ArtifactsView(View):
     def show_model(self, model: Model | None, problem: str = "") -> None:
         step = self._step
         step.model = model
-        step.button.show(model is not None)
+        step._cancel_timer()
+        step.generating = False
+        step.button.show(step.can_generate())
         step.footprint.clear()
+        step.tree.show(None, {})
         step.graphs.children = []
         step._shown = None
-        if model is None:
-            step.tree.show(None, {})
+        self.show_profile(None)
+        if model is not None:
+            step.footprint.doing = "Building the model"
 
     def show_layers(self, rows: Sequence[LayerRow] | None, *, loading: bool = False) -> None:
         """The parameters are known with the layers: reading them earlier would build the model
@@ -178,6 +197,7 @@ class ArtifactsView(View):
         if rows is not None and model is not None:
             self._step.tree.show(model, model.parameter_shapes)
             if self._step._shown is None:
+                self._step.footprint.doing = ""
                 self._step.estimate()
 
     def show_estimate(self, estimate: Estimate) -> None:
@@ -190,7 +210,8 @@ class ArtifactsView(View):
         self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
     ) -> None:
         self._step.footprint.show(prediction, doing, problem)
-        self._step.button.show(self._step.model is not None, busy=bool(doing))
+        self._step.generating = bool(doing)
+        self._step.button.show(self._step.can_generate(), busy=bool(doing))
         if prediction is not None:
             self._step.graph.show(prediction.artifacts)
             self._step.graphs.children = [self._step.profiler, self._step.graph]
@@ -201,6 +222,6 @@ class ArtifactsView(View):
     def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
         self._profiling = bool(doing)
         self._step.profiler.label = "Profiling …" if doing else PROFILE
-        self._step.profiler.enabled = not doing
+        self._step.profiler.enabled = not doing and not self._step.controller.state.active
         if profile is not None:
             self._step.graph.paint(profile)

@@ -36,9 +36,7 @@ class ParameterTree(anywidget.AnyWidget):
     """`requires_grad`: names and fnmatch patterns of the trained parameters; empty: all."""
     problem = traitlets.Unicode().tag(sync=True)
     """Problem of the patterns, in a sentence; may be empty."""
-    hint = traitlets.Unicode("The parameters of the model that you choose appear here.").tag(
-        sync=True
-    )
+    hint = traitlets.Unicode("The parameters of the chosen model appear here.").tag(sync=True)
 
     def __init__(self, typed: TypedSettings, **kwargs: Any) -> None:
         """Create an empty tree.

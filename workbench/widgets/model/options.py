@@ -17,7 +17,8 @@ def model_options(sources: Sources, text: str) -> list[dict[str, str]]:
     samples = [
         _option(name, sample.card.partition(". ")[0], "Samples") for name, sample in SAMPLES.items()
     ]
-    return [*samples, *_own(sources, "model"), *_files(text, MODEL_FILES)]
+    own = _own(sources, "model")
+    return [*samples, *own, *_typed(sources, text, own), *_files(text, MODEL_FILES)]
 
 
 def dataset_options(sources: Sources, text: str) -> list[dict[str, str]]:
@@ -25,7 +26,8 @@ def dataset_options(sources: Sources, text: str) -> list[dict[str, str]]:
     from sample_models import DATASETS
 
     samples = [_option(name, "", "Samples") for name in DATASETS]
-    return [*samples, *_own(sources, "dataset"), *_files(text, DATA_FILES)]
+    own = _own(sources, "dataset")
+    return [*samples, *own, *_typed(sources, text, own), *_files(text, DATA_FILES)]
 
 
 def column_options(dataset: str) -> list[dict[str, str]]:
@@ -46,6 +48,16 @@ def example_options(sources: Sources, _: str) -> list[dict[str, str]]:
 def _own(sources: Sources, kind: Kind) -> list[dict[str, str]]:
     found = look(sources.names())
     return [_option(each.name, each.detail, "Notebook") for each in found if each.kind == kind]
+
+
+def _typed(sources: Sources, text: str, own: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The name of the notebook that is typed, of whatever type: Enter then means it, rather than
+    an option that contains it."""
+    name = text.strip()
+    values = sources.names()
+    if name not in values or not name.isidentifier() or any(each["value"] == name for each in own):
+        return []
+    return [_option(name, type(values[name]).__name__, "Notebook")]
 
 
 def _files(text: str, suffixes: tuple[str, ...]) -> list[dict[str, str]]:

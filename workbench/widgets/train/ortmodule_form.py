@@ -6,8 +6,10 @@ from typing import Any, get_args
 
 import anywidget
 import traitlets
+from pydantic import ValidationError
 
 from workbench.settings.ortmodule_options import DEFAULTS, ORTModuleOptions
+from workbench.settings.setting_problems import problems_by_setting
 from workbench.widgets.bundle import bundle
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -40,7 +42,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 class ORTModuleForm(anywidget.AnyWidget):
     """A field for each option, with a description.
 
-    Invalid values are not refused here, but by `TrainingConfig`, all at once, with reasons.
+    Invalid values are marked here, and refused by `TrainingConfig`, all at once, with reasons.
     """
 
     _esm = bundle("ortmodule_form.js")
@@ -69,6 +71,10 @@ class ORTModuleForm(anywidget.AnyWidget):
     `choices` are those of a choice."""
     value = traitlets.Dict().tag(sync=True)
     """Options that differ from their defaults, by name."""
+    problems = traitlets.Dict(
+        key_trait=traitlets.Unicode(), value_trait=traitlets.Unicode(), default_value={}
+    ).tag(sync=True)
+    """Why an option is refused, by its name, in a sentence."""
 
     def __init__(self, **kwargs: Any) -> None:
         groups = [
@@ -79,6 +85,16 @@ class ORTModuleForm(anywidget.AnyWidget):
             for title, names in GROUPS.items()
         ]
         super().__init__(groups=groups, **kwargs)
+        self.observe(self._check, "value")
+        self._check()
+
+    def _check(self, _: Any = None) -> None:
+        try:
+            ORTModuleOptions(**self.value)
+            self.problems = {}
+        except ValidationError as error:
+            found = problems_by_setting(error, ORTModuleOptions)
+            self.problems = {name: why[0].upper() + why[1:] for name, why in found.items()}
 
 
 def _field(name: str) -> dict[str, Any]:

@@ -23,8 +23,8 @@ interface Traits {
 }
 
 const HINT =
-  "Choose a model to predict the memory of training it on a device: parameters, gradients, optimizer " +
-  "state, activations and ONNX Runtime itself. Train generates missing artifacts.";
+  "The memory of training the chosen model on a device appears here: parameters, gradients, optimizer " +
+  "state, activations and ONNX Runtime itself.";
 
 function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-footprint-view");

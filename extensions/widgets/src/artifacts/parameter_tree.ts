@@ -36,7 +36,8 @@ function render({ model, el }: RenderProps<Traits>): void {
   const tree = element("ul", { role: "tree", "aria-label": "Parameters", "aria-multiselectable": "true" });
   const heading = element("h2", {}, "Parameters to train");
   const hint = element("p", { class: "wb-hint" });
-  el.append(heading, hint, tools, sum, problem, tree);
+  const none = element("p", { class: "wb-hint", role: "status" });
+  el.append(heading, hint, tools, sum, problem, none, tree);
   const open = new Set<string>();
   let known = "";
 
@@ -62,7 +63,8 @@ function render({ model, el }: RenderProps<Traits>): void {
     button.addEventListener("click", () => choose(found().map(({ name }) => name), on));
     return button;
   };
-  tools.append(action("Train these", true), action("Freeze these", false));
+  const actions = [action("Train these", true), action("Freeze these", false)];
+  tools.append(...actions);
 
   const found = () => {
     const text = search.value.trim();
@@ -91,6 +93,10 @@ function render({ model, el }: RenderProps<Traits>): void {
     problem.textContent = model.get("problem");
     problem.hidden = !model.get("problem");
     const searching = search.value.trim() !== "";
+    const missed = searching && parameters.length > 0 && found().length === 0;
+    none.textContent = missed ? `No parameter matches ${search.value.trim()}.` : "";
+    none.hidden = !missed;
+    for (const button of actions) button.disabled = missed;
     keepFocus(tree, () =>
       tree.replaceChildren(...scopesOf(found()).map((scope) => itemOf(scope, 1, chosen, searching))),
     );

@@ -50,7 +50,7 @@ function bars(counts: ClassCount[]): HTMLElement {
     const value = element("span", { class: "wb-class-count" }, formatWhole(rows));
     list.append(element("li", {}, element("span", {}, name), bar, value));
   }
-  return list;
+  return element("div", {}, element("p", { class: "wb-note", "aria-hidden": "true" }, "Training rows by class"), list);
 }
 
 function gallery(pictures: Picture[]): HTMLElement {

@@ -17,7 +17,7 @@ describe("the predicted memory", () => {
     expect(el.textContent).toContain("17,226 elements are trained.");
   });
 
-  it("asks for a model where nothing is known", () => {
-    expect(show(view, nothing).el.querySelector(".wb-hint")?.textContent).toContain("Choose a model");
+  it("says what it will show where nothing is known", () => {
+    expect(show(view, nothing).el.querySelector(".wb-hint")?.textContent).toContain("The memory of training the chosen model");
   });
 });

@@ -28,4 +28,19 @@ describe("the tree of parameters", () => {
     search.dispatchEvent(new Event("input"));
     expect(el.querySelectorAll("[role=treeitem]").length).toBe(0);
   });
+
+  it("says that nothing matches, and then has nothing to train or freeze", () => {
+    const { el } = render();
+    const search = el.querySelector("input") as HTMLInputElement;
+    const state = (text: string) => {
+      search.value = text;
+      search.dispatchEvent(new Event("input"));
+      const buttons = [...el.querySelectorAll<HTMLButtonElement>("button.wb-toggle")];
+      const said = [...el.querySelectorAll<HTMLElement>("p.wb-hint")].filter(({ hidden }) => !hidden);
+      return [said.map(({ textContent }) => textContent).join(), ...buttons.map(({ disabled }) => disabled)];
+    };
+    expect(state("*.gamma")).toEqual(["No parameter matches *.gamma.", true, true]);
+    expect(state("head")).toEqual(["", false, false]);
+    expect(state("")).toEqual(["", false, false]);
+  });
 });

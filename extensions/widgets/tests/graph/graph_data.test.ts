@@ -126,6 +126,17 @@ describe("the camera", () => {
     camera.reveal({ x: 50, y: 1000, width: 100, height: 40 }, { width: 500, height: 400 });
     expect(camera.toSurface({ x: 50, y: 1040 }).y).toBeLessThanOrEqual(400);
   });
+
+  it("shows a box above what covers the lower right corner, but not beyond the upper edge", () => {
+    const [surface, covered] = [{ width: 500, height: 400 }, { width: 150, height: 160 }];
+    const camera = new Camera();
+    const end = (x: number, height: number) => {
+      [camera.x, camera.y] = [0, 0];
+      camera.reveal({ x, y: 350 - height, width: 80, height }, surface, covered);
+      return camera.toSurface({ x, y: 350 }).y;
+    };
+    expect([end(320, 40), end(100, 40), end(320, 300)]).toEqual([240, 350, 300]);
+  });
 });
 
 /** Relative luminance as of WCAG 2, of red, green and blue from 0 to 255. */

@@ -52,12 +52,16 @@ export class Camera {
     this.y = -MARGIN / this.scale;
   }
 
-  /** Moves as little as shows a box whole. */
-  reveal(box: Point & Size, surface: Size): void {
+  /** Moves as little as shows a box whole, and not under what covers the lower right corner. */
+  reveal(box: Point & Size, surface: Size, covered: Size = { width: 0, height: 0 }): void {
     const [width, height] = [surface.width / this.scale, surface.height / this.scale];
     const margin = 2 * MARGIN / this.scale;
     this.x = nearest(this.x, box.x - margin, box.x + box.width + margin, width);
     this.y = nearest(this.y, box.y - margin, box.y + box.height + margin, height);
+    const top = this.toSurface(box).y;
+    const end = this.toSurface({ x: box.x + box.width, y: box.y + box.height });
+    const under = end.y - (surface.height - covered.height);
+    if (under > 0 && end.x > surface.width - covered.width) this.pan(0, -Math.min(under, Math.max(0, top)));
   }
 }
 

@@ -1,5 +1,6 @@
 // Draws a scene: open groups, lines, boxes.
 
+import { counted } from "../../number_format";
 import type { GraphData, Item } from "../data/graph_data";
 import { heatOpacity } from "./heat";
 import { MARKS, type Palette } from "./marks";
@@ -86,7 +87,7 @@ function drawGroup(painter: Painter, data: GraphData, box: Box, look: Look, view
     widest: box.width - 100,
   });
   if (view.scale < SMALLEST_TEXT) return;
-  const count = `${data.sizes[-box.item]!.toLocaleString("en")} nodes`;
+  const count = counted(data.sizes[-box.item]!, "node");
   painter.text(box.x + box.width - 12, box.y + GROUP_HEAD / 2 + 1, count, {
     size: 11,
     color: palette.muted,

@@ -9,6 +9,8 @@ import type { GraphData } from "../data/graph_data";
 
 const WIDTH = 132;
 const HEIGHT = 150;
+/** From the edges of the surface: 8 pixels, and as many free. */
+const DISTANCE = 16;
 
 export class Minimap {
   readonly root = element("canvas", { class: "wb-graph-minimap", "aria-hidden": "true" });
@@ -29,6 +31,11 @@ export class Minimap {
     this.root.addEventListener("pointermove", (event) => {
       if (this.root.hasPointerCapture(event.pointerId)) go(event);
     });
+  }
+
+  /** What it covers of the lower right corner of the surface, its distance from the edges included. */
+  get covered(): Size {
+    return { width: this.root.offsetWidth + DISTANCE, height: this.root.offsetHeight + DISTANCE };
   }
 
   /** Draws the boxes of a new scene once; moving the view then only copies that picture. */

@@ -1,5 +1,6 @@
 // Where everything visible stands: the layouts of the open groups put into each other.
 
+import { counted } from "../../number_format";
 import type { GraphData, Item } from "../data/graph_data";
 import type { LayoutInput, LayoutResult, Point, Size } from "../layout/layout";
 import { VisibleGraph } from "../data/visible_graph";
@@ -138,8 +139,7 @@ export class SceneMaker {
 /** The lines of text in a closed box: the operator or the group, then where it is from or how large. */
 export function textsOf(data: GraphData, item: Item): [string, string] {
   if (item < 0) {
-    const count = data.sizes[-item]!;
-    return [data.label(item), count === 1 ? "1 node" : `${count.toLocaleString("en")} nodes`];
+    return [data.label(item), counted(data.sizes[-item]!, "node")];
   }
   if (data.kind(item) !== "operator") return [data.names[item]!, ""];
   const op = data.op(item);

@@ -1,6 +1,7 @@
 // One graph on a canvas: its layout, what of it is open, and the part that is seen.
 
 import { element } from "../../element";
+import { counted } from "../../number_format";
 import { Camera } from "../drawing/camera";
 import { draw, EVERYTHING, type Look } from "../drawing/draw";
 import type { GraphData, Item } from "../data/graph_data";
@@ -56,15 +57,15 @@ export class Pane {
       this.camera.y = center.y - height / this.camera.scale / 2;
       this.redraw();
     });
-    const count = data.operatorCount.toLocaleString("en");
+    const count = counted(data.operatorCount, "node");
     const head = element(
       "div",
       { class: "wb-graph-head" },
       element("h3", {}, data.key),
-      element("span", { class: "wb-note" }, `${count} nodes`),
+      element("span", { class: "wb-note" }, count),
     );
     this.surface.append(this.canvas, this.minimap.root, this.busy);
-    this.surface.setAttribute("aria-label", `Graph ${data.title}, ${count} nodes. Arrow keys move along edges.`);
+    this.surface.setAttribute("aria-label", `Graph ${data.title}, ${count}. Arrow keys move along edges.`);
     // The notebook's own shortcuts are not meant while the graph has the focus.
     this.surface.dataset["lmSuppressShortcuts"] = "true";
     const notices = data.notices.map((notice) => element("p", { class: "wb-note" }, notice));
@@ -113,7 +114,7 @@ export class Pane {
     if (!open.delete(group)) open.add(group);
     if (await this.show(open, -group)) {
       const box = this.scene?.box.get(-group);
-      if (box && open.has(group)) this.camera.reveal(box, this.size);
+      if (box && open.has(group)) this.camera.reveal(box, this.size, this.minimap.covered);
       this.redraw();
       this.listener.onOpened(this.open);
     }
@@ -140,7 +141,7 @@ export class Pane {
       this.camera.x = box.x + box.width / 2 - width / 2 / 0.8;
       this.camera.y = box.y + box.height / 2 - height / 2 / 0.8;
     }
-    this.camera.reveal(box, this.size);
+    this.camera.reveal(box, this.size, this.minimap.covered);
     this.redraw();
   }
 

@@ -26,6 +26,8 @@ interface Traits {
   groups: Group[];
   /** Options that differ from the defaults, by name. */
   value: Record<string, Value>;
+  /** Why an option is refused, by its name. */
+  problems: Record<string, string>;
 }
 
 /** A control, how to read it and how to write it. */
@@ -66,10 +68,11 @@ function lineOf(field: Field, control: Control): HTMLElement {
     { id: freshId("detail"), class: "wb-option-detail" },
     field.description,
   );
-  input.setAttribute("aria-describedby", detail.id);
+  const problem = element("span", { id: freshId("problem"), class: "wb-problem", role: "alert", hidden: "" });
+  input.setAttribute("aria-describedby", `${problem.id} ${detail.id}`);
   const label = element("label", { for: input.id }, field.label);
   const line = element("div", { class: `wb-option wb-${field.kind}` });
-  line.append(...(field.kind === "switch" ? [input, label, detail] : [label, input, detail]));
+  line.append(...(field.kind === "switch" ? [input, label, problem, detail] : [label, input, problem, detail]));
   return line;
 }
 
@@ -101,13 +104,21 @@ function render({ model, el }: RenderProps<Traits>): void {
 
   const update = () => {
     const value = model.get("value");
+    const problems = model.get("problems");
     for (const { field, control, line } of controls) {
       const now = field.name in value ? value[field.name] : field.default;
       if (control.read() !== now) control.write(now ?? null);
       line.classList.toggle("wb-changed", field.name in value);
+      const why = problems[field.name] ?? "";
+      const problem = line.querySelector<HTMLElement>(".wb-problem")!;
+      if (problem.textContent !== why) problem.textContent = why;
+      problem.hidden = why === "";
+      control.input.setAttribute("aria-invalid", String(why !== ""));
     }
     const changed = Object.keys(value).length;
-    count.textContent = changed === 0 ? "" : `${changed} changed`;
+    const wrong = Object.keys(problems).length;
+    count.textContent = wrong ? `${wrong} wrong` : changed ? `${changed} changed` : "";
+    count.classList.toggle("wb-wrong", wrong > 0);
     setUsable(reset, changed > 0);
   };
 
@@ -119,6 +130,7 @@ function render({ model, el }: RenderProps<Traits>): void {
         const lines = group.fields.map((field) => {
           const control = controlOf(field);
           control.input.addEventListener("change", read);
+          if (field.kind === "text" || field.kind === "number") control.input.addEventListener("input", read);
           const line = lineOf(field, control);
           controls.push({ field, control, line });
           return line;
@@ -134,6 +146,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     model.save_changes();
   });
   model.on("change:value", update);
+  model.on("change:problems", update);
   model.on("change:groups", rebuild);
   rebuild();
 }
