@@ -153,5 +153,5 @@ def _setting_text(value: Any) -> str:
     if isinstance(value, BaseModel):
         changed = value.model_dump(exclude_defaults=True)
         value = ", ".join(f"{name}={each}" for name, each in changed.items())
-    text = str(value)
+    text = f"{value:g}" if isinstance(value, float) else str(value)
     return text if len(text) <= 120 else f"{text[:120]}…"

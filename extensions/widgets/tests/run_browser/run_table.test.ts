@@ -16,6 +16,15 @@ describe("the table of runs", () => {
     expect(el.querySelector("img, b")).toBeNull();
   });
 
+  it("says of a run that diverged that its last loss is not finite", () => {
+    const { el } = render([
+      row("a", { started: 2, lastLoss: null, steps: 2 }),
+      row("b", { started: 1, lastLoss: null, steps: 0 }),
+    ]);
+    const cells = [...el.querySelectorAll(".wb-run-row")].map((each) => each.textContent);
+    expect(cells.map((text) => text?.includes("not finite"))).toEqual([true, false]);
+  });
+
   it("folds filters and order where the list is narrow, until they are asked for", () => {
     const { el } = render([row("a")]);
     const unfold = el.querySelector(".wb-run-unfold") as HTMLButtonElement;
