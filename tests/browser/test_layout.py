@@ -65,13 +65,24 @@ def test_the_buttons_and_a_curve_are_seen_together_on_a_projector(
     expect(notebook.chart("Loss").locator("visible=true")).to_be_in_viewport(ratio=1)
     for name in ("Train", "Pause", "Stop"):
         expect(notebook.button(name)).to_be_in_viewport(ratio=1)
-    # The buttons stay while the rest scrolls.
-    notebook.chart("Memory").locator("visible=true").evaluate(
-        "one => one.scrollIntoView({block: 'end'})"
-    )
+    # The buttons stay while the rest scrolls, and the status keeps its height.
+    memory = notebook.chart("Memory").locator("visible=true")
+    memory.evaluate("one => one.scrollIntoView({block: 'end'})")
     expect(notebook.button("Stop")).to_be_in_viewport(ratio=1)
+    height = "document.querySelector('.wb-status').offsetHeight"
+    running = page.evaluate(height)
     notebook.button("Stop").click()
     notebook.wait_for_end()
+    assert page.evaluate(height) == running
+    # A run that begins in the step that is shown is seen too.
+    memory.evaluate("one => one.scrollIntoView({block: 'end'})")
+    notebook.button("Train").click()
+    expect(notebook.chart("Loss").locator("visible=true")).to_be_in_viewport(ratio=1)
+    notebook.button("Stop").click()
+    notebook.wait_for_end()
+    # And of the recorded runs there is one in view.
+    notebook.go_to("Runs")
+    expect(page.locator(".wb-run-row").first).to_be_in_viewport(ratio=0.5)
 
 
 def once_settled(page: Page, script: str) -> list[object]:

@@ -32,9 +32,12 @@ class Fed(Engine):
         self.fed: list[list[int]] = []
         self.evaluated: list[list[int]] = []
         self.broken_at = 0
+        self.raises_at = 0
 
     def train_step(self, batch: Batch) -> float:
         self.fed.append(batch.target.tolist())
+        if len(self.fed) == self.raises_at:
+            raise IndexError("no such class")
         return math.nan if len(self.fed) == self.broken_at else 10.0 - len(self.fed)
 
     def evaluate(self, batch: Batch) -> Evaluation:
@@ -160,6 +163,13 @@ def test_a_loss_that_is_no_number_ends_it_and_is_recorded(loop: Loop) -> None:
     events = [e for e in EventReader(loop.folder.events_path).poll() if e["event"] == "steps"]
     assert [loss for event in events for loss in event["losses"]][-2:] == [6.0, None]
     assert set(loop.kept().values()) <= {0, 3}, "the last good weights"
+
+
+def test_the_steps_before_one_that_fails_are_recorded(loop: Loop) -> None:
+    loop.engine.raises_at = 3
+    with pytest.raises(IndexError, match="no such class"):
+        loop.train(steps=7, evaluate=False)
+    assert sum(count for _, _, count in loop.events("steps")) == 2
 
 
 def test_the_loop_waits_for_each_grant_and_reports_it_once(

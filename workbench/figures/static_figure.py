@@ -32,6 +32,8 @@ def make_figure(panels: int, title: str, rows: int = 1) -> tuple[NotebookFigure,
 
 
 def label(axes: Axes, title: str, unit: str) -> None:
+    """Title and units of a chart over steps, which are whole numbers."""
+    axes.locator_params(axis="x", integer=True, min_n_ticks=1)
     axes.set_title(title, fontsize=9, loc="left")
     axes.set_xlabel("step", fontsize=8)
     axes.set_ylabel(unit, fontsize=8)

@@ -86,6 +86,13 @@ class TrainingLoop:
             NonFiniteLossError: names the step; the last checkpoint with finite weights is kept.
             OSError: the run folder cannot be written.
         """
+        try:
+            return self._take_steps()
+        finally:
+            # Where a step fails, those before it are recorded.
+            self._recorder.flush()
+
+    def _take_steps(self) -> LoopResult:
         self._checkpointer.save(self._progress)
         self._save_if_requested()
         ended = self._after_step() if self._progress.step else None
@@ -138,7 +145,6 @@ class TrainingLoop:
         if observed is not None:
             self._layers.add(step, observed)
         if not math.isfinite(loss):
-            self._recorder.flush()
             raise NonFiniteLossError(
                 f"The loss is {loss} at step {step}. Lower the learning rate "
                 f"(now {self._config.learning_rate:g}) or look for extreme values in the data."

@@ -209,6 +209,26 @@ def test_a_model_is_quantized_and_its_loss_of_accuracy_reported(
     assert told.outcomes[-1][0] == "error"
 
 
+def test_each_of_two_exports_at_once_has_its_outcome(
+    told: Told, digits: Dataset, tmp_path: Path
+) -> None:
+    run_id = recorded(digits).id
+    for _ in range(2):  # the second time nothing of the first is left
+        asked = threading.Event()
+        told.runs._actions.ask(lambda asked=asked: asked.wait(60))
+        told.runs.export(run_id, " ")
+        told.runs.export(run_id, str(tmp_path / "out.onnx"))
+        asked.set()
+        told.wait()
+        assert told.outcomes[-1][0] == "error"
+        refused, exported = told.outcomes[-1][1].splitlines()
+        assert refused == "Give the path of the .onnx file to write."
+        assert exported.startswith("Exported to ")
+    told.runs.export(run_id, str(tmp_path / "out.onnx"))
+    told.wait()
+    assert told.outcomes[-1][:2] == ("done", exported)
+
+
 def test_a_run_that_ended_early_is_resumed(told: Told, digits: Dataset) -> None:
     run = train("digits-mlp", digits, engine="fake", steps=10_000)
     until(lambda: run.progress.done_steps > 0)

@@ -14,3 +14,9 @@ def test_a_damaged_record_is_not_shown_as_a_whole_one() -> None:
     problem = describe_run(run).problem
     assert problem.startswith("2 lines of ")
     assert problem.endswith("events.jsonl cannot be read: what they recorded is missing.")
+
+
+def test_settings_are_written_shortly_but_exactly() -> None:
+    for rate, text in ((1e12, "1e+12"), (0.12345678, "0.12345678")):
+        run = write_run(f"rate-{text}", [], DONE, learning_rate=rate)
+        assert dict(describe_run(run).settings)["learning_rate"] == text

@@ -109,6 +109,16 @@ def test_a_run_without_steps_has_empty_panels() -> None:
     assert [line(axes) for axes in figure.axes] == [([], [])] * 3
 
 
+def test_one_loss_before_a_nan_is_seen_and_steps_are_whole_numbers() -> None:
+    run = write_run("a", [steps(1, [1.0, 1.0], [2.5, None])], {"status": "failed"})
+    loss, _, memory = plot_run(run).axes
+    assert loss.lines[0].get_marker() == "."
+    for axes in (loss, memory):
+        low, high = axes.get_xlim()
+        ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
+        assert ticks == [round(tick) for tick in ticks]
+
+
 @pytest.mark.parametrize(
     ("count", "drawn"),
     [(1, 1), (60, 60), (119, 119), (120, 60), (600, 60)],

@@ -114,9 +114,11 @@ def test_a_page_says_which_model_of_a_run_it_cannot_restore(make_page: MakePage)
 def test_an_interrupted_comparison_is_offered_as_one(make_page: MakePage) -> None:
     interrupted = {"status": "interrupted", "reason": "The kernel is gone."}
     record = ComparisonRecord(make_plan(200, 5), ["pytorch", "ondevice"])
+    runs = []
     for engine in ("pytorch", "ondevice"):
         run = write_run("a", [steps(1, [0.1] * 40)], interrupted, engine=engine, steps=200)
         record.add_run(engine, run.id)
+        runs.append(run)
     page = make_page(model=None)
     until(lambda: page.offers.offers)
     [offer] = page.offers.offers
@@ -128,3 +130,9 @@ def test_an_interrupted_comparison_is_offered_as_one(make_page: MakePage) -> Non
     assert page.step == "compare"
     until(lambda: page.comparison.charts.points("ondevice").shape[1] == 40)
     assert f"wb.load_comparison({record.id!r})" in page.code.code["compare"]
+    # The badge in the bar is of what is shown.
+    badge = wb.load_comparison(record.id).badge
+    assert badge
+    assert page.bar.verdict == badge
+    page._compare_runs(runs)
+    assert page.bar.verdict == ""

@@ -32,6 +32,8 @@ def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
     assert row["note"] == "PyTorch ran it."
     json.dumps(table.rows, allow_nan=False)
     assert {column["key"] for column in table.columns} == set(SHOWN) <= set(COLUMNS)
+    assert table.columns[0]["unit"] == "samples/s, median of rounds"
     frame.index.name = "run"
     table.show(comparison)  # type: ignore[arg-type]
     assert table.heading == "Run"
+    assert table.columns[0]["unit"] == "samples/s, mean"

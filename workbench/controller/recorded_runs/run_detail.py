@@ -154,4 +154,6 @@ def _setting_text(value: Any) -> str:
         changed = value.model_dump(exclude_defaults=True)
         value = ", ".join(f"{name}={each}" for name, each in changed.items())
     text = str(value)
+    if isinstance(value, float) and float(f"{value:g}") == value:
+        text = f"{value:g}"  # 1e+12 in place of 13 digits
     return text if len(text) <= 120 else f"{text[:120]}…"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workbench.child_process.cancellation import Cancellation, CancelledError, check_cancelled
-from workbench.controller.recorded_runs.runs_view import RunsView
+from workbench.controller.recorded_runs.runs_view import Outcome, RunsView
+from workbench.controller.state import sentence_of
 from workbench.errors import RunFolderError
 from workbench.runs import Run
 
@@ -33,6 +34,8 @@ class RunExports:
         self._ask = ask
         self._cancellations: list[Cancellation] = []
         """Cancellations of the exports that have not ended."""
+        self._ended: list[tuple[Outcome, str]] = []
+        """Outcomes of exports for whose end another waited: shown with those of the others."""
 
     def export(self, run_id: str, path: str, *, merge_lora: bool = True) -> None:
         """Export the model of a run to the .onnx file `path`, or its adapters to .onnx_adapter."""
@@ -63,19 +66,32 @@ class RunExports:
 
         def report(text: str) -> None:
             check_cancelled()
-            self._view.show_outcome("busy", f"{doing}: {text} …", cancellable=True)
+            self._tell("busy", f"{doing}: {text} …")
 
         def act() -> None:
+            outcome: Outcome = "done"
             try:
                 with cancellation.applied():
-                    self._view.show_outcome("busy", f"{doing} …", cancellable=True)
-                    self._view.show_outcome("done", write(report))
+                    self._tell("busy", f"{doing} …")
+                    text = write(report)
             except CancelledError:
-                self._view.show_outcome("done", "Cancelled: no model was written.")
+                text = "Cancelled: no model was written."
+            except Exception as error:
+                outcome, text = "error", sentence_of(error)
             finally:
                 self._cancellations.remove(cancellation)
+            self._tell(outcome, text)
+            self._ended = [*self._ended, (outcome, text)] if self._cancellations else []
 
         self._ask(act)
+
+    def _tell(self, outcome: Outcome, text: str) -> None:
+        """Show an outcome, after those of the exports before."""
+        texts = dict.fromkeys([*(each for _, each in self._ended), text])
+        failed = outcome != "busy" and "error" in (each for each, _ in self._ended)
+        self._view.show_outcome(
+            "error" if failed else outcome, "\n".join(texts), cancellable=outcome == "busy"
+        )
 
 
 def _given(path: str) -> str:

@@ -58,7 +58,9 @@ def plot_runs(runs: Mapping[str, ObservedRun]) -> Figure:
 
 
 def draw_loss(axes: Axes, name: str, style: Mapping[str, Any], points: NewPoints) -> None:
-    axes.plot(points.step, points.loss, **style, linewidth=1.2, label=legend_label(name))
+    marker = "." if np.isfinite(points.loss).sum() == 1 else None  # a line needs two
+    name = legend_label(name)
+    axes.plot(points.step, points.loss, **style, marker=marker, linewidth=1.2, label=name)
     label(axes, "Loss", "loss of the batch")
 
 

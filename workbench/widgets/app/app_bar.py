@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import anywidget
 import traitlets
 
+from workbench.compare import Comparison
 from workbench.controller.steps import Step
 from workbench.widgets.bundle import bundle
 
@@ -27,7 +28,7 @@ class AppBar(anywidget.AnyWidget):
     machine_detail = traitlets.Unicode().tag(sync=True)
     """The same in a sentence."""
     verdict = traitlets.Unicode().tag(sync=True)
-    """Result of the last comparison, in a few words; empty without one."""
+    """Result of the comparison that is shown, in a few words; empty without one."""
     verdict_detail = traitlets.Unicode().tag(sync=True)
     """The same in a sentence."""
     steps = traitlets.List(
@@ -57,3 +58,9 @@ class AppBar(anywidget.AnyWidget):
         with self.hold_sync():
             self.machine = "busy" if busy else "quiet"
             self.machine_detail = sentence
+
+    def show_verdict(self, comparison: Comparison | None) -> None:
+        """Show what a comparison that has ended came to; None: nothing."""
+        with self.hold_sync():
+            self.verdict = "" if comparison is None else comparison.badge
+            self.verdict_detail = "" if comparison is None else comparison.verdict().sentence

@@ -245,14 +245,11 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     def _compare_runs(self, runs: list[Run]) -> None:
         self.comparison.show(*runs)
-        self._steps.show_recorded()
-        self._recorded_code = action_code("compare", [run.id for run in runs], "")
+        self._show_recorded(action_code("compare", [run.id for run in runs], ""))
         self.bar.selected = "compare"
-        self._show_code()
 
     def _personalise(self, run: Run) -> None:
-        name = run.spec["model"]
-        if name != self._controller.setup.model:
+        if (name := run.spec["model"]) != self._controller.setup.model:
             self.models.choose(name)
         self.bar.selected = "train"
         self.trainer.own_examples.begin_with(run)
@@ -262,17 +259,20 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.bar.selected = "compare"
 
     def _on_recorded(self, change: Any) -> None:
-        comparison_id = change.new.strip()
         self.recorded.problem = ""
-        if not comparison_id:
+        if not (comparison_id := change.new.strip()):
             return
         try:
-            self.comparison.show(load_comparison(comparison_id))
+            self.comparison.show(comparison := load_comparison(comparison_id))
         except WorkbenchError as error:
             self.recorded.problem = str(error)
             return
+        self._show_recorded(comparison_code(comparison_id), comparison)
+
+    def _show_recorded(self, code: str, comparison: Comparison | None = None) -> None:
         self._steps.show_recorded()
-        self._recorded_code = comparison_code(comparison_id)
+        self.bar.show_verdict(comparison)
+        self._recorded_code = code
         self._show_code()
 
     def _show_what_trains(self, _: Any = None) -> None:

@@ -14,7 +14,7 @@ from workbench.widgets.bundle import bundle
 from workbench.widgets.engine_styles import HasEngineStyles, engine_styles
 
 SHOWN = {
-    "samples_per_s": ("Throughput", "samples/s, whole run"),
+    "samples_per_s": ("Throughput", "samples/s, median of rounds"),
     "ratio": ("Ratio", "95 % interval"),
     "peak_memory_mb": ("Peak memory", "MB"),
     "memory_growth_mb": ("Growth", "MB"),
@@ -25,6 +25,14 @@ SHOWN = {
     "status": ("Status", ""),
 }
 """Column of `Comparison.table` -> its heading and unit; the interval is shown with the ratio."""
+
+OF_RUNS = {
+    "samples_per_s": (
+        "samples/s, mean",
+        "samples per second: mean over the steps after the warm-up",
+    ),
+}
+"""Unit and meaning of a column where they differ for runs that were recorded separately."""
 
 INTERVAL = ("ratio_low", "ratio_high")
 
@@ -67,11 +75,7 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
     """Text while there are no figures; empty: nothing is shown then."""
 
     def __init__(self, **kwargs: Any) -> None:
-        columns = [
-            {"key": key, "label": label, "unit": unit, "description": COLUMNS[key]}
-            for key, (label, unit) in SHOWN.items()
-        ]
-        super().__init__(columns=columns, **kwargs)
+        super().__init__(columns=_columns(of_runs=False), **kwargs)
 
     def clear(self, hint: str = "") -> None:
         self.rows = []
@@ -90,6 +94,7 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
         """
         frame = comparison.table()
         self.heading = str(frame.index.name).capitalize()
+        self.columns = _columns(of_runs=self.heading == "Run")
         self.reference = comparison.reference
         self.caption = comparison.caption
         self.engine_styles = engine_styles() if styles is None else dict(styles)
@@ -101,6 +106,15 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
             }
             for engine, row in zip(frame.index, frame.to_dict("records"), strict=True)
         ]
+
+
+def _columns(*, of_runs: bool) -> list[dict[str, str]]:
+    other = OF_RUNS if of_runs else {}
+    found = []
+    for key, (label, unit) in SHOWN.items():
+        shown, description = other.get(key, (unit, COLUMNS[key]))
+        found.append({"key": key, "label": label, "unit": shown, "description": description})
+    return found
 
 
 def _cell(value: Any) -> float | str | None:

@@ -14,8 +14,8 @@ from workbench.widgets.bundle import bundle
 
 NOTHING_YET = "Nothing is compared yet."
 PRESS_COMPARE = (
-    "Nothing is compared yet. Press Compare: the chosen engines train in turn on the same batches, "
-    "and the result appears here."
+    "Nothing is compared yet. Compare trains the chosen engines in turn on the same batches of the "
+    "chosen model, and the result appears here."
 )
 STARTING = "The engines are starting; the ratios appear with the first measured steps."
 

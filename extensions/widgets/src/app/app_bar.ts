@@ -133,6 +133,8 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     menu.value = selected;
   };
 
+  const isBusy = () => model.get("steps").some(({ name, state }) => name === selected && state === "busy");
+  let busy = isBusy();
   let looks = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   /** Shows the chosen panel, and ties each panel to its tab once it is there. */
@@ -152,7 +154,10 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
         tab?.focus({ preventScroll: true });
         if (document.activeElement !== tab) menu.focus({ preventScroll: true }); // the tabs of a narrow page are hidden
       }
-      if (changes && used && (scrolled || isScrolled(at) || window.innerHeight <= LOW_WINDOW)) {
+      // A run that begins in the step that is shown is looked at too.
+      const begins = !changes && !busy && isBusy() && isOutOfView(panel(selected)?.querySelector(".wb-main"));
+      busy = isBusy();
+      if (used && (begins || (changes && (scrolled || isScrolled(at) || window.innerHeight <= LOW_WINDOW)))) {
         at.scrollIntoView({ block: "start" });
       }
       if (changes) here = false;
@@ -242,6 +247,14 @@ function isScrolled(page: HTMLElement): boolean {
   const { top } = page.getBoundingClientRect();
   const bar = page.querySelector(".wb-top");
   return top < 0 || top >= window.innerHeight || (bar !== null && bar.getBoundingClientRect().top > top + 1);
+}
+
+/** Whether the results of a step begin above or below what is seen. */
+function isOutOfView(results: Element | null | undefined): boolean {
+  if (!results) return false;
+  const { top } = results.getBoundingClientRect();
+  const bar = results.closest(".wb-page")?.querySelector(".wb-top");
+  return top < (bar?.getBoundingClientRect().bottom ?? 0) - 1 || top >= window.innerHeight;
 }
 
 function toggle(text: string, hint: string): HTMLButtonElement {

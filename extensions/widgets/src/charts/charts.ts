@@ -120,8 +120,7 @@ export default () => {
     const spoken = element("div", { class: "wb-spoken", "aria-live": "polite" });
     const listener: PanelListener = {
       onPoint: (x) => {
-        if (x === state.cursor) return;
-        state.cursor = x;
+        if (!state.pointAt(x)) return;
         pointed ||= requestAnimationFrame(() => {
           pointed = 0;
           panels.forEach((panel) => panel.point());

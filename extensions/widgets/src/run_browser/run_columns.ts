@@ -97,12 +97,18 @@ function fillStarted(row: RunRow): (Node | string)[] {
   return [day.format(date), element("small", {}, clock.format(date))];
 }
 
+/** Of steps that were taken the last loss is known, unless it is no number. */
+function lastLossText(row: RunRow): string {
+  const diverged = row.lastLoss === null && row.complete && row.steps > 0 && row.stepWord === "step";
+  return diverged ? "not finite" : known(row.lastLoss, formatLoss);
+}
+
 export const COLUMNS: Column[] = [
   { key: "name", label: "Run", description: "Display name, model, dataset, tags and notes", width: 276, rank: 0, text: true, fill: fillName },
   { key: "status", label: "Status", description: "Status of the run", width: 96, rank: 3, text: true, fill: fillStatus },
   { key: "engine", label: "Engine", description: "The engine that trained", width: 112, rank: 9, text: true, fill: (row) => [row.engine || "–"] },
   { key: "curve", label: "Loss", description: "The loss over the steps, each run on its own scale", width: WIDTH + 16, rank: 1, text: true, fill: (row) => (row.complete ? [sparkline(row.curve)] : [element("span", { class: "wb-hint" }, "…")]) },
-  { key: "lastLoss", label: "Last loss", description: "Loss of the last batch", width: 82, rank: 2, fill: (row) => [known(row.lastLoss, formatLoss)] },
+  { key: "lastLoss", label: "Last loss", description: "Loss of the last batch", width: 82, rank: 2, fill: (row) => [lastLossText(row)] },
   { key: "bestLoss", label: "Best loss", description: "Lowest loss of a batch; ≈: of a sample of the steps", width: 90, rank: 10, fill: (row) => [about(row, row.bestLoss, formatLoss)] },
   { key: "metric", label: "Metric", description: "Of the last evaluation of the test split", width: 96, rank: 4, fill: (row) => [formatMetric(row), ...(row.metric === null ? [] : [element("small", {}, METRIC_LABELS[row.metricName] ?? row.metricName)])] },
   { key: "samplesPerS", label: "Throughput", unit: "samples/s", description: "Mean over the steps after the warm-up; ≈: of a sample of the steps", width: 98, rank: 8, fill: (row) => [about(row, row.samplesPerS, formatSignificant)] },

@@ -1,6 +1,6 @@
 // Runs that wait for a user: in progress, or interrupted, as after the kernel was started again.
 
-import { element } from "../element";
+import { element, setAttribute, setText } from "../element";
 import { keepFocus } from "../focus";
 import { formatWhole } from "../number_format";
 import type { Act } from "./run_actions";
@@ -44,7 +44,8 @@ export class RunOffers {
     }
     runs.slice(0, MOST).forEach((row, index) => {
       const where = this.root.children[index]?.querySelector(".wb-offer-where");
-      if (where) where.textContent = whereOf(row);
+      if (where) setText(where, whereOf(row));
+      if (where) setAttribute(where, "title", whereOf(row));
     });
   }
 
@@ -57,7 +58,7 @@ export class RunOffers {
     };
     const status = element("span", { class: "wb-run-status" }, active ? row.status : "interrupted");
     status.dataset["status"] = row.status;
-    const name = element("span", { class: "wb-offer-name", title: row.id }, displayName(row));
+    const name = element("span", { class: "wb-offer-name", title: `${displayName(row)}\nId: ${row.id}` }, displayName(row));
     const paused = row.status === "paused" || !active;
     return element(
       "div",

@@ -33,11 +33,22 @@ export class RunToolbar {
   private readonly direction = element("button", { type: "button", class: "wb-toggle wb-direction" });
   private readonly count = element("span", { class: "wb-run-count", "aria-live": "polite" });
   private readonly clear = element("button", { type: "button", class: "wb-toggle" }, "Show all");
+  /** Unfolds filters and order, which are folded where the list is narrow. */
+  private readonly unfold = element(
+    "button",
+    { type: "button", class: "wb-toggle wb-run-unfold", "aria-expanded": "false", title: "Show filters and order" },
+    "Filters",
+  );
   private order: Order = { key: "started", descending: true };
 
   constructor(listener: ToolbarListener) {
     this.search.addEventListener("input", () => listener.onQuery(this.search.value));
-    this.root.append(this.search);
+    this.unfold.addEventListener("click", () => {
+      const unfolded = this.root.classList.toggle("wb-unfolded");
+      this.unfold.setAttribute("aria-expanded", String(unfolded));
+    });
+    const counts = element("span", { class: "wb-run-counts" }, this.count, this.clear, this.unfold);
+    this.root.append(this.search, counts);
     for (const [name, label] of Object.entries(FILTER_LABELS) as [keyof Filters, string][]) {
       const select = element("select", { "aria-label": `Filter by ${label.toLowerCase()}` });
       select.addEventListener("change", () => listener.onFilter(name, select.value));
@@ -58,7 +69,7 @@ export class RunToolbar {
       this.search.focus();
     });
     const order = element("span", { class: "wb-run-order" }, this.sort, this.direction);
-    this.root.append(order, element("span", { class: "wb-run-counts" }, this.count, this.clear));
+    this.root.append(order);
   }
 
   update(

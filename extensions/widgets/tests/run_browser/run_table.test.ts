@@ -16,6 +16,24 @@ describe("the table of runs", () => {
     expect(el.querySelector("img, b")).toBeNull();
   });
 
+  it("says of a run that diverged that its last loss is not finite", () => {
+    const { el } = render([
+      row("a", { started: 2, lastLoss: null, steps: 2 }),
+      row("b", { started: 1, lastLoss: null, steps: 0 }),
+    ]);
+    const cells = [...el.querySelectorAll(".wb-run-row")].map((each) => each.textContent);
+    expect(cells.map((text) => text?.includes("not finite"))).toEqual([true, false]);
+  });
+
+  it("folds filters and order where the list is narrow, until they are asked for", () => {
+    const { el } = render([row("a")]);
+    const unfold = el.querySelector(".wb-run-unfold") as HTMLButtonElement;
+    const unfolded = () => el.querySelector(".wb-run-toolbar")?.classList.contains("wb-unfolded");
+    expect([unfold.getAttribute("aria-expanded"), unfolded()]).toEqual(["false", false]);
+    unfold.click();
+    expect([unfold.getAttribute("aria-expanded"), unfolded()]).toEqual(["true", true]);
+  });
+
   it("keeps selection and order when a run arrives or changes", () => {
     const { model, names, selected, press } = render([row("a", { started: 1 }), row("b", { started: 2 })]);
     expect(names()).toEqual(["b", "a"]);

@@ -20,7 +20,7 @@ export interface LegendListener {
 export class Legend {
   readonly root = element("ul", { class: "wb-legend" });
   private looks = "";
-  private readonly items = new Map<string, { button: HTMLElement; value: HTMLElement }>();
+  private readonly items = new Map<string, { button: HTMLElement; value: HTMLElement; widest: number }>();
 
   constructor(private readonly listener: LegendListener) {}
 
@@ -28,9 +28,15 @@ export class Legend {
   update(curves: CurveLook[], hidden: string[], valueOf: (key: string) => string): void {
     const looks = JSON.stringify(curves);
     if (looks !== this.looks) this.rebuild(curves, looks);
-    for (const [key, { button, value }] of this.items) {
+    for (const [key, item] of this.items) {
+      const { button, value } = item;
       const shown = !hidden.includes(key);
-      setText(value, shown ? valueOf(key) : "hidden");
+      const text = shown ? valueOf(key) : "hidden";
+      setText(value, text);
+      // Room for its longest text: a legend that takes more or fewer lines while it is pointed at
+      // would move the charts.
+      item.widest = Math.max(item.widest, text.length);
+      setAttribute(value, "style", `min-width: ${item.widest}ch`);
       setAttribute(button, "aria-pressed", String(shown));
     }
   }
@@ -51,7 +57,7 @@ export class Legend {
       for (const event of ["mouseleave", "blur"]) {
         button.addEventListener(event, () => onHighlight(null));
       }
-      this.items.set(curve.key, { button, value });
+      this.items.set(curve.key, { button, value, widest: 0 });
       return element("li", {}, button);
     });
     this.root.replaceChildren(...items);

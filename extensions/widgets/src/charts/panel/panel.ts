@@ -79,9 +79,12 @@ export class Panel {
   /** Shows in words and numbers what `draw` draws. */
   describe(): void {
     const { context, store } = this.state;
+    const unevaluated = this.metric === "metric" && !store.empty && !this.evaluated;
     // Once is enough for all charts.
-    setText(this.hint, store.empty && this.metric === "loss" ? unbroken(context.hint()) : "");
-    setAttribute(this.frame, "class", store.empty ? "wb-plot-frame wb-waiting" : "wb-plot-frame");
+    const waited = store.empty && this.metric === "loss" ? unbroken(context.hint()) : "";
+    setText(this.hint, unevaluated ? "Nothing is evaluated yet." : waited);
+    const waiting = store.empty || unevaluated;
+    setAttribute(this.frame, "class", waiting ? "wb-plot-frame wb-waiting" : "wb-plot-frame");
     this.fillHead();
     this.fillLegend();
     this.showAsChosen();
@@ -149,11 +152,15 @@ export class Panel {
     return isLogarithmic(context.scaleOf(this.metric), store.spreads[this.metric] ?? 1);
   }
 
+  /** Whether a curve that is shown has an evaluation. */
+  private get evaluated(): boolean {
+    return this.state.shown.some(({ key }) => this.state.store.curve(key)?.evaluations.step.length);
+  }
+
   private fillHead(): void {
     const { title, unit } = this.words.text;
     setText(this.title, title);
-    const tested = this.state.shown.some(({ key }) => this.state.store.curve(key)?.evaluations.step.length);
-    const notes = [this.metric === "loss" && tested ? `${unit}, ● on the test split` : unit];
+    const notes = [this.metric === "loss" && this.evaluated ? `${unit}, ● on the test split` : unit];
     if (this.metric === "throughput") notes.push(this.words.windowText());
     const spread = this.state.store.spreads[this.metric] ?? 1;
     const chosen = this.logarithmic && this.state.context.scaleOf(this.metric) === "auto";

@@ -169,9 +169,13 @@ export function evenTexts(values: number[]): string[] {
 const measured = document.createElement("canvas").getContext("2d");
 
 /** Room for the longest label and its tick, in CSS pixels. */
-function labelWidth(values: string[] | null, { font, zoom }: Theme): number {
-  if (!values || !measured) return 46 * zoom;
-  measured.font = font;
-  const longest = Math.max(0, ...values.map((text) => measured.measureText(text).width));
+export function labelWidth(
+  values: string[] | null,
+  { font, zoom }: Pick<Theme, "font" | "zoom">,
+  context: { font: string; measureText: (text: string) => { width: number } } | null = measured,
+): number {
+  if (!values || !context) return 46 * zoom;
+  context.font = font;
+  const longest = Math.max(0, ...values.map((text) => context.measureText(text).width));
   return Math.max(36 * zoom, Math.ceil(longest) + 14 * zoom);
 }

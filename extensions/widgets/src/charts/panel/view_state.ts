@@ -34,6 +34,14 @@ export class ViewState {
     readonly context: ViewContext,
   ) {}
 
+  /** Puts the cursor on `x`, by steps on the nearest one; returns whether it has moved. */
+  pointAt(x: number | null): boolean {
+    const at = x !== null && this.context.axis() === "step" ? Math.round(x) : x;
+    const moved = at !== this.cursor;
+    this.cursor = at;
+    return moved;
+  }
+
   /** The curves that are not hidden, with their style. */
   get shown(): CurveLook[] {
     const hidden = this.context.hidden();

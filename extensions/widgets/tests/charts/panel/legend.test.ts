@@ -27,6 +27,15 @@ describe("Legend", () => {
     expect(texts(legend, "value")).toEqual(["2"]);
   });
 
+  it("keeps the room of the longest value, so that pointing moves nothing", () => {
+    const legend = new Legend(silent);
+    const room = () => (legend.root.querySelector(".wb-legend-value") as HTMLElement).style.minWidth;
+    for (const value of ["5,323", "110,741", "1,805"]) legend.update([look("pytorch")], [], () => value);
+    expect(room()).toBe("7ch");
+    legend.update([look("ondevice")], [], () => "1,805");
+    expect(room()).toBe("5ch");
+  });
+
   it("hides a curve by a click, and points at one by the focus", () => {
     const heard: (string | null)[] = [];
     const legend = new Legend({ onToggle: (key) => heard.push(key), onHighlight: (key) => heard.push(key) });

@@ -81,6 +81,12 @@ describe("a chart", () => {
     expect(hints).toEqual(["Loading.", ""]);
   });
 
+  it("of a metric says that nothing is evaluated yet, with no axes of nothing", () => {
+    const metric = new Panel("metric", state, listener);
+    metric.describe();
+    expect(metric.root.querySelector(".wb-waiting .wb-plot-hint")?.textContent).toBe("Nothing is evaluated yet.");
+  });
+
   it("that is hidden while the theme changes has its size when it is shown again", () => {
     sized(400, 200);
     panel.draw();

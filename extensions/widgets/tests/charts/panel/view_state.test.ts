@@ -95,3 +95,18 @@ describe("the curves that are drawn", () => {
     expect(faded()).toEqual([]);
   });
 });
+
+describe("the cursor", () => {
+  it("is on the nearest step, or anywhere in time", () => {
+    let axis: AxisName = "step";
+    const state = new ViewState(storeOf(), { ...CONTEXT, curves: () => [], axis: () => axis });
+    expect([59.97, 60.4, null].map((x) => [state.pointAt(x), state.cursor])).toEqual([
+      [true, 60],
+      [false, 60],
+      [true, null],
+    ]);
+    axis = "time";
+    state.pointAt(1.25);
+    expect(state.cursor).toBe(1.25);
+  });
+});
