@@ -30,6 +30,7 @@ for name in (
     import_module(name)
 
 
+@torch.random.fork_rng(devices=[])  # forks have drawn nothing
 def export() -> None:
     """Export a small module, in this thread alone: forks have no other."""
     module = nn.Sequential(
