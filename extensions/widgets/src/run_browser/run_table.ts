@@ -59,6 +59,8 @@ class RunTableView {
   private readonly newer = element("button", { type: "button", class: "wb-toggle wb-run-newer", hidden: "" });
   private readonly list: HTMLElement;
   private readonly unseen = new Set<string>();
+  /** Ids of all runs so far: one that is brought back is not new. */
+  private readonly known = new Set<string>();
   private synced = false;
   /** Whether the rows that came last are shown; not while the step is hidden, of which no row is laid out. */
   private upToDate = false;
@@ -155,10 +157,10 @@ class RunTableView {
     // A view that has just opened waits for all rows: changes would have nothing to apply to.
     if (!message.full && !this.synced) return;
     const before = this.grid.ids;
-    const known = new Set(this.store.rows.keys());
     this.store.apply(message, curves);
-    if (this.synced) {
-      for (const row of message.rows) if (!known.has(row.id)) this.unseen.add(row.id);
+    for (const { id } of message.rows) {
+      if (this.synced && !this.known.has(id)) this.unseen.add(id);
+      this.known.add(id);
     }
     this.synced = true;
     this.selection.retain((id) => this.store.rows.has(id), before);

@@ -47,6 +47,18 @@ describe("the table of runs", () => {
     expect(model.get("selected")).toEqual(["a"]);
   });
 
+  it("counts runs that have come above what is in view, but none that is brought back", () => {
+    const rows = Array.from({ length: 40 }, (_, index) => row(`r${index}`, { started: 100 - index }));
+    const { model, el, grid } = render(rows);
+    const newer = el.querySelector<HTMLElement>(".wb-run-newer") as HTMLElement;
+    grid.scrollTop = 1000;
+    model.rows([], { removed: ["r0"] });
+    model.rows([rows[0]!]);
+    expect(newer.hidden).toBe(true);
+    model.rows([row("later", { started: 200 })]);
+    expect(newer.textContent).toBe("↑ 1 new run");
+  });
+
   it("calls a run that nobody has named by model, engine and start, with the id at hand", () => {
     const started = new Date(new Date().getFullYear(), 10, 23, 14, 5, 12).getTime() / 1000;
     const { el, names } = render([row("20261123-140512-ab12", { name: "", engine: "ondevice", started })]);
