@@ -1,4 +1,4 @@
-"""RMSNorm and SiLU, both ways, as ONNX Runtime builds them for Llama and T5."""
+"""RMSNorm, SiLU and tanh GELU as ONNX Runtime builds them, for Llama, T5 and GPT-2."""
 
 from __future__ import annotations
 
@@ -66,6 +66,22 @@ def rms_normalizations() -> Iterator[Case]:
                 numpy_helper.from_array(np.asarray(each), name) for name, each in constants.items()
             ),
         )
+
+
+def unbiased() -> Iterator[Case]:
+    """Each pass of SiLU and the forward pass of tanh GELU, without a bias or a gate."""
+    for shape in ((8, 128, 1024), (4, 64, 256)):
+        x, dy = draw(*shape), draw(*shape)
+        for name, node, feeds in (
+            ("FastGelu", _node("FastGelu", "x", "y", MICROSOFT), {"x": x}),
+            ("SiLU", _node("QuickGelu", "x", "y", MICROSOFT, alpha=1.0), {"x": x}),
+            (
+                "Gradient of SiLU",
+                _node("QuickGeluGrad", "dy x", "y", MICROSOFT, alpha=1.0),
+                {"dy": dy, "x": x},
+            ),
+        ):
+            yield Case(name, "x".join(map(str, shape)), [node], feeds, {"y": shape})
 
 
 def gates() -> Iterator[Case]:

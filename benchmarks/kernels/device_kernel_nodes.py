@@ -22,13 +22,14 @@ from benchmarks.kernels.aten_kernel_nodes import (
     runner,
     seconds,
 )
-from benchmarks.kernels.device_kernel_gates import gates, rms_normalizations
+from benchmarks.kernels.device_kernel_gates import gates, rms_normalizations, unbiased
 from workbench.extension_build.build_extensions import build_extensions
 from workbench.extensions.native_extension import DEVICE_KERNELS
 from workbench.ort.graph.kernels.device_kernels import write_device_kernels
 from workbench.ort.graph.standard_gradients import write_standard_gradients
 from workbench.settings.config import default_threads
 
+ATTENTION = "Attention, both ways"
 CONVOLUTION = "Convolution, both ways"
 AXES = numpy_helper.from_array(np.array([0, 1]), "axes")
 
@@ -108,7 +109,7 @@ def attentions() -> Iterator[Case]:
         results = dict.fromkeys(("y", "dq", "dk", "dv"), shape)
         detail = f"{batch} x {heads} heads, {places} places, {channels} channels"
         detail += f", dropout {share}" * bool(share)
-        yield Case("Attention, both ways", detail, nodes, feeds, results, {}, constants)
+        yield Case(ATTENTION, detail, nodes, feeds, results, {}, constants)
 
 
 def _product(given: list[str], made: str, **attributes: int) -> onnx.NodeProto:
@@ -218,17 +219,49 @@ def copying(size: int, threads: int) -> float:
         return min(seconds(copy, 20) for _ in range(5))
 
 
-def operations(case: Case) -> int:
-    """Multiplications and additions of a convolution: of its result and of each gradient."""
-    taps = case.feeds["w"][0].size
-    return int(2 * case.feeds["dy"].size * taps * (2 + ("dx" in case.results)))
+def operations(case: Case) -> int | None:
+    """Multiplications and additions in the products of both passes; None where they are no bound.
+
+    Those of attention are six: scores, results, and the gradients of probabilities, queries, keys
+    and values. What a kernel computes again is not counted.
+    """
+    if case.operator == ATTENTION:
+        batch, places, heads, channels = case.feeds["q_in"].shape
+        return int(6 * 2 * batch * heads * places**2 * channels)
+    if case.operator == CONVOLUTION:
+        taps = case.feeds["w"][0].size
+        return int(2 * case.feeds["dy"].size * taps * (2 + ("dx" in case.results)))
+    return None
 
 
-def multiplying(count: int) -> float:
-    """Seconds for as many operations of a large matrix product of NumPy's, on all cores."""
+def multiplying(count: int, threads: int) -> float:
+    """Seconds for as many operations of a large matrix product, by NumPy or by ONNX Runtime.
+
+    By the faster one: on one processor it takes half of the other's time, on the next it does not.
+    """
     size = 1024
-    one, other = draw(size, size), draw(size, size)
-    return min(seconds(lambda: one @ other, 1) for _ in range(20)) * count / (2 * size**3)
+    feeds = {"x": draw(size, size), "w": draw(size, size)}
+    node = helper.make_node("MatMul", list(feeds), ["y"], "node")
+    case = Case("MatMul", "", [node], feeds, {"y": (size, size)})
+    runs = (lambda: feeds["x"] @ feeds["w"], runner(model_of(case), case, threads))
+    fastest = min(seconds(run, 1) for run in runs for _ in range(20))
+    return fastest * count / (2 * size**3)
+
+
+def share_of_limit(case: Case, took: float, threads: int) -> str:
+    """What `case` reaches in so many seconds, and how much of the limit that is.
+
+    The limit is the operations a second of a large product, or the bytes a second of a copy.
+    """
+    count = operations(case)
+    if count is not None:
+        share = multiplying(count, threads) / took
+        return f"{count / took / 1e9:.0f} GFLOP/s, {share:.0%} of a large matrix product"
+    moved = sum(each.nbytes for each in case.feeds.values()) + sum(
+        4 * int(np.prod(shape)) for shape in case.results.values()
+    )
+    share = copying(moved, threads) / took
+    return f"{moved / took / 1e9:.0f} GB/s, {share:.0%} of a copy of as many bytes"
 
 
 def main() -> None:
@@ -236,7 +269,7 @@ def main() -> None:
     library = build_extensions(DEVICE_KERNELS).extension.library
     measured = []
     for case in (
-        *(*elementwise(), *rows(), *biased(), *rms_normalizations(), *gates()),
+        *(*elementwise(), *unbiased(), *rows(), *biased(), *rms_normalizations(), *gates()),
         *(*attentions(), *losses()),
         *(*convolutions(), *pooled()),
     ):
@@ -249,18 +282,10 @@ def main() -> None:
             "ours": runner(ours, case, threads, library),
         }
         found = in_rounds(runs, rounds)
-        moved = sum(each.nbytes for each in case.feeds.values()) + sum(
-            4 * int(np.prod(shape)) for shape in case.results.values()
-        )
         took = float(np.median(found["ours"]))
-        share = copying(moved, threads) / took
-        bound = f"; ours {moved / took / 1e9:.0f} GB/s, {share:.0%} of a copy of as many bytes"
-        if case.operator == CONVOLUTION:
-            share = multiplying(operations(case)) / took
-            rate = operations(case) / took / 1e9
-            bound = f"; ours {rate:.0f} GFLOP/s, {share:.0%} of a large matrix product"
         if "dropout" in case.detail:
             found["difference"] = None
+        bound = f"; ours {share_of_limit(case, took, threads)}"
         measured.append([case.operator, case.detail, found, bound])
     print(json.dumps(measured))
 

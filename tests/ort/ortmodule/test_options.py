@@ -5,6 +5,7 @@ All of it runs once in a process of its own (options_probe.py); the tests read w
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -136,11 +137,16 @@ def test_the_compute_optimizer_takes_a_part_before_it_is_computed(answers: Answe
 
 def test_ignored_labels_are_left_out_before_the_last_layers(answers: Answers) -> None:
     check_labels(answers["labels"])
+    # As eager's: the mean of no losses is NaN, and trains nothing.
+    loss, gradient = answers["labels"]["without_labels"].values()
+    assert math.isnan(loss)
+    assert gradient == 0
 
 
 @pytest.mark.sweep
 def test_ignored_labels_of_a_sum_are_left_out_too(swept: Answers) -> None:
     check_labels(swept["labels_summed"])
+    assert swept["labels_summed"]["without_labels"] == {"loss": 0, "gradient": 0}
 
 
 def check_labels(answer: Answer) -> None:
@@ -153,6 +159,7 @@ def check_labels(answer: Answer) -> None:
 def test_logits_that_are_wanted_too_are_computed_in_full(answers: Answers) -> None:
     answer = answers["labels_with_logits"]
     assert not answer["picked_first"]
+    assert answer["loss"] <= 1e-6, f"losses differ by {answer['loss']}"
     assert answer["gradient"] <= 1e-6, f"gradients differ by {answer['gradient']}"
     assert answer["report"][1].startswith("the graph has no loss that ignores labels and whose")
 

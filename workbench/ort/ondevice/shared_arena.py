@@ -17,7 +17,7 @@ from workbench.ort.native import native
 _DEFAULT = -1
 _NO_LIMIT = 0
 _POWER_OF_TWO = 0
-"""How the arena grows by default; memory of one that grows as requested is not freed."""
+"""How the arena grows by default; of one that grows as requested, less is freed the first time."""
 
 _SMALLEST_REMAINDER_BYTES = 256
 """A free block is divided when this much would be left. By default it is given whole to a value
