@@ -392,3 +392,9 @@ def test_the_theme_is_followed_live(open_notebook: MakeNotebook) -> None:
     page.wait_for_function(
         f"most => [0, 1].every(cell => ({INK})(cell) < most)", arg=most, timeout=SLOW_MS
     )
+    # What is done in one view is seen in the other.
+    first, last = notebook.cell(0), notebook.cell(1)
+    last.get_by_label("Epochs", exact=True).fill("3")
+    last.get_by_role("button", name=re.compile("^Train on")).click()
+    expect(first.get_by_label("Epochs", exact=True)).to_have_value("3")
+    expect(first.locator(".wb-status-message")).to_contain_text("132 steps", timeout=SLOW_MS)
