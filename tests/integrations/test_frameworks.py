@@ -50,8 +50,8 @@ USUAL = representative(
     TOLERANCES,
     every=0,  # of "trainer", notebooks/03_scale_out.ipynb has the like
     always=(
-        *("script-classify-text", "trainer-bfloat16", "trainer-of-another-class"),
-        *("accelerate", "lightning", "lightning-bfloat16"),
+        *("script-classify-text", "trainer-of-another-class", "accelerate"),
+        *("lightning", "lightning-bfloat16"),
     ),
 )
 OTHERS = (
