@@ -22,6 +22,7 @@ from tests.coverage.parity import export, ondevice, ortmodule, reference, rewrit
 from tests.coverage.table import CASES
 from tests.forked import outcome
 from tests.parity import warm_up
+from workbench.extension_build.build_extensions import find_compiler
 from workbench.ort.kernel_library.load import device_kernels
 
 LONGEST_S = 120
@@ -58,7 +59,8 @@ def names(patterns: list[str]) -> Iterator[str]:
 
 
 def main(which: str, *patterns: str) -> None:
-    device_kernels()  # its check, once for all forks
+    kernels = device_kernels()  # checked once for all forks, whose cases train by them too
+    assert kernels.library or find_compiler() is None, kernels.problem
     warm_up()
     for name in names(list(patterns)):
         result = measured(CASES[name], every_variant=which == "all")
