@@ -18,6 +18,7 @@ from workbench.export.traced.embedding_bag import embedding_bag
 from workbench.export.traced.fake_quantization import FAKE_QUANTIZATION
 from workbench.export.traced.instance_norm import instance_norm
 from workbench.export.traced.matrix_functions import MATRIX_FUNCTIONS
+from workbench.export.traced.multi_head_attention import multi_head_attention_forward
 from workbench.export.traced.random_functions import RANDOM_FUNCTIONS
 from workbench.export.traced.recurrent_layers import RECURRENT_LAYERS
 from workbench.export.traced.stop_gradient import stop_gradient
@@ -47,6 +48,7 @@ class TracedFunctions(TorchFunctionMode):
     - `lstm`, `gru` and `rnn` are traced as one operator a layer and direction, an `lstm` with a
       projection step by step.
     - `instance_norm` updates its running statistics by operations that are traced.
+    - `multi_head_attention_forward` is traced without the copies that change the order of rows.
     - `cross_entropy` and `nll_loss` are traced as lookups of log probabilities.
     - `gumbel_softmax`, whose `detach` lies within, and other random or matrix functions without an
       ONNX operator are traced as their parts.
@@ -166,6 +168,7 @@ _MADE_OF: dict[Callable[..., Any], Callable[..., Any]] = {
     functional.cross_entropy: cross_entropy,
     functional.embedding_bag: embedding_bag,
     functional.instance_norm: instance_norm,
+    functional.multi_head_attention_forward: multi_head_attention_forward,
     functional.nll_loss: nll_loss,
     **FAKE_QUANTIZATION,
     **MATRIX_FUNCTIONS,

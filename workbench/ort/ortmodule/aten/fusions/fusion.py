@@ -12,7 +12,6 @@ from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
 from workbench.ort.ortmodule.aten.fusions import attention, linear
 from workbench.ort.ortmodule.aten.fusions.fusion_graph import FusionGraph
-from workbench.ort.ortmodule.aten.fusions.packed_projection import fuse_heads, fuse_unpacking
 from workbench.ort.ortmodule.aten.libraries import Libraries
 
 if TYPE_CHECKING:
@@ -23,14 +22,12 @@ if TYPE_CHECKING:
 Fuse = Callable[["onnx.NodeProto", FusionGraph], bool]
 
 _FUSIONS: Sequence[tuple[str, Fuse, str, str]] = (
-    ("Squeeze", fuse_unpacking, "attention", ""),
-    ("Reshape", fuse_heads, "attention", ""),
     ("Softmax", attention.fuse_attention, "attention", "Attention"),
     ("MatMul", linear.fuse_linear, "linear", "Linear"),
     ("Gemm", linear.fuse_linear, "linear", "Linear"),
 )
-"""Operator, function that fuses the nodes around it, family, and the layer's name if it is one
-kernel of PyTorch's; in the order in which they are tried."""
+"""Operator, function that fuses the nodes around it, family, and the layer's name; in the order in
+which they are tried."""
 
 
 class Fused(NamedTuple):
@@ -66,7 +63,7 @@ def fuse_layers(
             continue
         for node in graph.nodes:
             found = graph.producer(node.output[0], op)
-            if found is not None and fuse(found, graph) and layer:
+            if found is not None and fuse(found, graph):
                 layers[layer] += 1
     graph.finish(model, "fusion of attention and linear layers")
     return Fused(tuple(graph.gradients), layers)
