@@ -21,7 +21,7 @@ from workbench.files.json_file import write_json
 from workbench.machine.load import Load
 from workbench.run_folder.run_folder import home
 
-PROGRAM = import_module("workbench.compare")
+PROGRAM = import_module("workbench.compare.compare")
 QUIET = Load(wall_s=5.0, other_s=0.25, cores=2)
 
 

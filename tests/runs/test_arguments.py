@@ -20,7 +20,8 @@ from workbench.run_folder.run_folder import home
 from workbench.runs import Run, from_base, load_run, prepare, resume, train
 from workbench.settings.config import TrainingConfig
 
-PROGRAM = import_module("workbench.runs")
+TRAIN = import_module("workbench.runs.train")
+PREPARE = import_module("workbench.runs.prepare")
 
 
 def fake(**settings: Any) -> dict[str, Any]:
@@ -108,7 +109,7 @@ def test_the_run_has_the_given_arguments(digits: Dataset, monkeypatch: pytest.Mo
         asked.append((*given, named))
         return SimpleNamespace(folder=folder, worker=worker, code=code)
 
-    monkeypatch.setattr(PROGRAM, "launch", launch)
+    monkeypatch.setattr(TRAIN, "launch", launch)
     run = train(model(), digits, **fake(steps=3))
     assert (run.id, run.model, run.code, run.watchdog_pid) == (folder.id, model(), code, 3)
     [(loaded, data, config, named)] = asked
@@ -161,8 +162,8 @@ def test_a_run_is_recorded_by_its_id_and_the_step_of_its_checkpoint(digits: Data
 def test_a_sample_as_base_is_its_base_checkpoint(
     weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(PROGRAM, "base_samples", lambda: {"sketch": None})
-    monkeypatch.setattr(PROGRAM, "base_checkpoint", lambda name: weights)
+    monkeypatch.setattr(PREPARE, "base_samples", lambda: {"sketch": None})
+    monkeypatch.setattr(PREPARE, "base_checkpoint", lambda name: weights)
     record = from_base(model(), "sketch", ())[1]
     assert record is not None
     assert record["file"] == str(weights)

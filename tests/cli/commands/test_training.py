@@ -17,7 +17,7 @@ import workbench as wb
 from tests.cli.command import COMMAND, Invoke
 from workbench.cli.commands import training
 from workbench.cli.setting_options import OPTIONS
-from workbench.compare import NOT_COMPARED
+from workbench.compare.compare import NOT_COMPARED
 from workbench.display.number_format import significant
 from workbench.runs.continuation.resuming import CHANGEABLE
 from workbench.settings.config import TrainingConfig

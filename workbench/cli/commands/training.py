@@ -133,7 +133,7 @@ def compare(
     """Train a model with several engines in lockstep and compare them."""
     import workbench as wb
     from workbench.cli.printing.progress import exit_if, watch_comparison
-    from workbench.compare import DEFAULT_ENGINES
+    from workbench.compare.compare import DEFAULT_ENGINES
 
     chosen = [name.strip() for name in (engines or "").split(",") if name.strip()]
     settings |= opt.given(

@@ -13,8 +13,9 @@ from workbench.errors import EngineError
 from workbench.files.output_file import check_place, output_path
 from workbench.models import Model
 from workbench.settings.kernel_variants import tunable_engines
-from workbench.tune import CHOSEN, NO_EFFECT, tune
+from workbench.tune import tune
 from workbench.tune.result import notes
+from workbench.tune.tune import CHOSEN, NO_EFFECT
 from workbench.tuning_results.record import Entry
 from workbench.tuning_results.storage import all_stored
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -123,7 +124,7 @@ def _as_stored(rows: Tensor) -> Tensor:
 
 def _by_head(rows: Tensor, heads: int, *, batch_first: bool) -> Tensor:
     """Rows as they are stored, to (batch, heads, length, width of a head)."""
-    apart = rows.unflatten(-1, (heads, -1))
+    apart = torch.unflatten(rows, -1, (heads, -1))
     return apart.permute(0, 2, 1, 3) if batch_first else apart.permute(1, 2, 0, 3)
 
 
@@ -132,7 +133,7 @@ def _projected(
     key: Tensor,
     value: Tensor,
     packed: Tensor | None,
-    separate: Sequence[Tensor | None],
+    separate: Sequence[Any],
     bias: Tensor | None,
 ) -> Sequence[Tensor]:
     """Queries, keys and values, each in the order in which its rows are stored.
@@ -145,15 +146,20 @@ def _projected(
     if packed is not None and key is value:
         if query is key:
             return functional.linear(_as_stored(query), packed, bias).chunk(3, dim=-1)
-        width = query.shape[-1]
-        weights = packed.split([width, 2 * width])
-        biases = (None, None) if bias is None else bias.split([width, 2 * width])
-        both = functional.linear(_as_stored(key), weights[1], biases[1])
-        return functional.linear(_as_stored(query), weights[0], biases[0]), *both.chunk(2, dim=-1)
+        sizes = [query.shape[-1], 2 * query.shape[-1]]
+        of_query, of_both = torch.split(packed, sizes)
+        query_bias, both_bias = (None, None) if bias is None else torch.split(bias, sizes)
+        both = functional.linear(_as_stored(key), of_both, both_bias)
+        return (
+            functional.linear(_as_stored(query), of_query, query_bias),
+            *both.chunk(2, dim=-1),
+        )
     weights = separate if packed is None else packed.chunk(3)
     biases = (None,) * 3 if bias is None else bias.chunk(3)
-    given = zip((query, key, value), weights, biases, strict=True)
-    return [functional.linear(_as_stored(rows), *layer) for rows, *layer in given]
+    return [
+        functional.linear(_as_stored(rows), weight, of_weight)
+        for rows, weight, of_weight in zip((query, key, value), weights, biases, strict=True)
+    ]
 
 
 def _merged(
@@ -163,7 +169,7 @@ def _merged(
     if mask is not None:
         mask = _added(mask, query)
         if mask.ndim == 3:
-            mask = mask.unflatten(0, (-1, heads))
+            mask = torch.unflatten(mask, 0, (-1, heads))
     if padding is None:
         return mask
     padding = _added(padding, query)[:, None, None, :]

@@ -8,7 +8,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from workbench.compare import DEFAULT_ENGINES
+from workbench.compare.compare import DEFAULT_ENGINES
 from workbench.controller.engine_rows import EngineRows
 from workbench.models import Model
 from workbench.settings.engines import engine_info, offered_engines

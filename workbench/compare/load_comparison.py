@@ -1,0 +1,53 @@
+"""`wb.load_comparison`: a comparison that is on the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workbench.compare.comparison import Comparison
+from workbench.compare.record import SavedComparison, comparisons_folder
+from workbench.errors import RunFolderError, nearest, value_text
+from workbench.run_folder.run_folder import is_id
+from workbench.runs import Run, load_run
+
+
+def load_comparison(comparison_id: str) -> Comparison:
+    """Load a comparison of this working directory by its id.
+
+    Its records are untrusted: no code that they name is imported, unpickled or executed. A run
+    that cannot be read has the status `unreadable` in the table.
+
+    Raises:
+        RunFolderError: there is none, or its record is corrupt.
+    """
+    if not isinstance(comparison_id, str):
+        raise RunFolderError(f"{comparison_id!r} is not a comparison: pass its id.")
+    folder = comparisons_folder()
+    path = folder / f"{comparison_id}.json"
+    if not is_id(comparison_id) or not _exists(path):
+        known = [found.stem for found in folder.glob("*.json")]
+        hint = nearest(comparison_id, known) if known else "There are no comparisons yet."
+        raise RunFolderError(f"No comparison {value_text(comparison_id)} in {folder}. {hint}")
+    saved = SavedComparison.read(path)
+    runs: dict[str, Run] = {}
+    unreadable: dict[str, str] = {}
+    for engine, run_id in saved.runs.items():
+        try:
+            runs[engine] = load_run(run_id)
+        except RunFolderError as error:
+            unreadable[engine] = str(error)
+    return Comparison(
+        comparison_id,
+        saved.as_plan(),
+        [*saved.engines],
+        saved.as_loads(),
+        runs=runs,
+        unreadable=unreadable,
+    )
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name too long
+        return False
