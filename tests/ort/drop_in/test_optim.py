@@ -46,9 +46,28 @@ for make, given in ((FusedAdam, parameters), (FP16_Optimizer, torch.optim.Adam(p
         raise AssertionError(f"{make.__name__} was made")
 """
 
+UNCHANGED = """
+import warnings, torch
+from deepspeed.runtime.zero.stage_1_and_2 import DeepSpeedZeroOptimizer
+from workbench.ort.drop_in.optim import accelerated
+plain = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
+# The package looks at its methods alone.
+of_deepspeed = DeepSpeedZeroOptimizer.__new__(DeepSpeedZeroOptimizer)
+cases = ((plain, "SGD of torch 2."), (of_deepspeed, "DeepSpeedZeroOptimizer of deepspeed 0."))
+for optimizer, name in cases:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert accelerated(optimizer) is optimizer
+    [said] = [str(each.message) for each in caught]
+    assert name in said, said
+    assert "DeepSpeed 0.4.0 to 0.9.2 alone" in said, said
+    assert len(said) < 400, said
+"""
+
 EQUAL = """
-import torch
+import torch, warnings
 from workbench.ort.drop_in.optim import AdamWMode, FusedAdam
+warnings.simplefilter("error")
 modules = [torch.nn.Linear(64, 10).cuda() for _ in range(2)]
 modules[1].load_state_dict(modules[0].state_dict())
 settings = {"lr": 1e-2, "eps": 1e-6, "weight_decay": 0.1}
@@ -85,6 +104,11 @@ def test_the_packages_classes_are_reached_without_its_front_end() -> None:
 
 def test_without_cuda_they_are_refused_with_an_alternative() -> None:
     run(forked("-c", warnings="error"), REFUSED)
+
+
+def test_an_optimizer_that_the_package_does_not_know_is_one_warning() -> None:
+    """For a DeepSpeed of today the package prints pages of its source code."""
+    run(forked("-c"), UNCHANGED)
 
 
 def test_importing_them_loads_neither_torch_nor_onnxruntime() -> None:

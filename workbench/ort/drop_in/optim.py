@@ -7,6 +7,7 @@ current torch.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -21,6 +22,7 @@ _TRAINING = "onnxruntime.training"
 _EXTENSIONS = f"{_TRAINING}.ortmodule.torch_cpp_extensions"
 _KERNELS = f"{_EXTENSIONS}.fused_ops"
 _KERNEL_PACKAGES = (_TRAINING, f"{_TRAINING}.ortmodule", _EXTENSIONS)
+_UNCHANGED = "Skip modifying optimizer"
 _USE = "torch.optim.AdamW(parameters, fused=True), whose step is one kernel too"
 
 
@@ -40,21 +42,59 @@ class FusedAdam:
         """
         _load_kernels("FusedAdam")
         made = package_module("fused_adam").FusedAdam
-        # It imports its kernels when it is created.
-        with _bare(*_KERNEL_PACKAGES):
+        # It imports its kernels when it is created, and a constructor of tensors that it calls is
+        # deprecated.
+        with _bare(*_KERNEL_PACKAGES), warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", message=r"The torch\.cuda\.\*DtypeTensor constructors"
+            )
             return made(params, *args, **kwargs)
 
 
 def FP16_Optimizer(optimizer: Any, **kwargs: Any) -> Any:  # noqa: N802 -- the package's name
     """`optimizer` of Apex, DeepSpeed or Megatron-LM, accelerated by the package, in place.
 
+    An optimizer that the package does not know, which includes those of every DeepSpeed from 0.9.3
+    on whose code has changed, is returned as it is, with a warning.
+
     Raises:
         EngineError: there is no CUDA, or the package's kernels cannot be built.
     """
     _load_kernels("FP16_Optimizer")
+    return accelerated(optimizer, **kwargs)
+
+
+def accelerated(optimizer: Any, **kwargs: Any) -> Any:
+    """Result of the package's `FP16_Optimizer`, with one sentence where it changes nothing.
+
+    For a DeepSpeed that it does not know it warns with the code of the functions that differ.
+    """
     made = package_module("fp16_optimizer").FP16_Optimizer
-    with _bare(*_KERNEL_PACKAGES):
-        return made(optimizer, **kwargs)
+    with _bare(*_KERNEL_PACKAGES), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = made(optimizer, **kwargs)
+    messages = [str(each.message) for each in caught]
+    if any(message.startswith(_UNCHANGED) for message in messages):
+        warnings.warn(
+            f"FP16_Optimizer returns the optimizer as it is, a {_described(optimizer)}: "
+            "onnxruntime-training 1.19.2 accelerates those of Apex, Megatron-LM 1.1.5 and "
+            "DeepSpeed 0.4.0 to 0.9.2 alone. Training works without it.",
+            stacklevel=3,
+        )
+        return result
+    for each in caught:
+        warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    return result
+
+
+def _described(optimizer: Any) -> str:
+    """Its class and, where its package says so, the version."""
+    kind = type(optimizer)
+    package = kind.__module__.partition(".")[0]
+    version = getattr(sys.modules.get(package), "__version__", "")
+    return f"{kind.__module__}.{kind.__qualname__}" + (
+        f" of {package} {version}" if version else ""
+    )
 
 
 def __getattr__(name: str) -> Any:
