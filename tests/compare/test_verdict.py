@@ -59,12 +59,14 @@ def test_a_busy_machine_is_mentioned_with_its_load() -> None:
     )
     assert (verdict.badge, verdict.level) == ("machine busy", "busy")
     # The same in the bar, which has room for a few words.
-    assert short_verdict(ratios, "pytorch", BUSY) == "Do not trust: ondevice 1.8× (1.6 to 2.0)"  # noqa: RUF001
+    assert short_verdict(ratios, "pytorch", "busy") == "Do not trust: ondevice 1.8× (1.6 to 2.0)"  # noqa: RUF001
     unknown = verdict_of(ratios, "pytorch", None, 2)
     assert "it is not known whether the machine was quiet" in unknown.sentence
     assert unknown.level == "unknown"
-    assert short_verdict(ratios, "pytorch", None) == "Load not known: ondevice 1.8× (1.6 to 2.0)"  # noqa: RUF001
-    assert short_verdict(ratios, "pytorch", QUIET) == "ondevice 1.8× (1.6 to 2.0)"  # noqa: RUF001
+    assert (
+        short_verdict(ratios, "pytorch", "unknown") == "Load not known: ondevice 1.8× (1.6 to 2.0)"
+    )  # noqa: RUF001
+    assert short_verdict(ratios, "pytorch", "quiet") == "ondevice 1.8× (1.6 to 2.0)"  # noqa: RUF001
 
 
 def test_several_engines_are_one_sentence() -> None:
@@ -74,8 +76,8 @@ def test_several_engines_are_one_sentence() -> None:
         "ondevice is 2.0 times as fast as pytorch (1.9 to 2.1), no difference seen between "
         "ortmodule and pytorch (0.900 to 1.10); the machine was quiet."
     )
-    assert short_verdict(ratios, "pytorch", QUIET) == "ondevice 2.0×, ortmodule: no difference"  # noqa: RUF001
-    assert short_verdict({"pytorch": ONE}, "pytorch", BUSY) == "no ratio"
+    assert short_verdict(ratios, "pytorch", "quiet") == "ondevice 2.0×, ortmodule: no difference"  # noqa: RUF001
+    assert short_verdict({"pytorch": ONE}, "pytorch", "busy") == "no ratio"
 
 
 @pytest.mark.parametrize(("engines", "why"), [(1, "only one engine"), (2, "no round")])

@@ -245,7 +245,7 @@ class Comparison:
     @property
     def badge(self) -> str:
         """The verdict in a few words, for a place with little room."""
-        return short_verdict(self._ratios(), self.reference, self.load)
+        return short_verdict(self._ratios(), self.reference, self.verdict().level)
 
     def _ratios(self) -> dict[str, Ratio]:
         return {engine: speed.ratio for engine, speed in self._speeds().items()}

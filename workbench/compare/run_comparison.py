@@ -15,7 +15,8 @@ from workbench.compare.comparison import Comparison
 from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import differences_frame, differing, settings_of
 from workbench.compare.run_names import distinct_names
-from workbench.compare.verdict import Verdict, unpaired_verdict
+from workbench.compare.statistics import Ratio
+from workbench.compare.verdict import Verdict, short_verdict, unpaired_verdict
 from workbench.display.quantities import thread_count
 from workbench.errors import ConfigError, value_text
 from workbench.machine.machine import machine_sentence
@@ -42,6 +43,8 @@ class RunComparison:
     def __init__(self, runs: Sequence[Run]) -> None:
         self.runs: dict[str, Run] = dict(zip(distinct_names(runs), runs, strict=True))
         """By their names, see `distinct_names`."""
+        self._final: pd.DataFrame | None = None
+        """The table, once all runs have ended and it has been asked for."""
 
     def __repr__(self) -> str:
         return f"<RunComparison of {', '.join(self.runs)}>"
@@ -78,6 +81,14 @@ class RunComparison:
 
         `ratio` is NaN for a run of another model or dataset than the reference's.
         """
+        if self._final is not None:
+            return self._final.copy()
+        ended, table = self.ended, self._read_table()
+        if ended:
+            self._final = table.copy()
+        return table
+
+    def _read_table(self) -> pd.DataFrame:
         import pandas as pd
 
         points = {name: run.follow().poll() for name, run in self.runs.items()}
@@ -96,6 +107,15 @@ class RunComparison:
             for name, run in self.runs.items()
         ]
         return pd.DataFrame(rows, index=pd.Index([*self.runs], name="run"), columns=[*COLUMNS])
+
+    @property
+    def badge(self) -> str:
+        """The verdict in a few words, for a place with little room."""
+        ratios = {
+            self._called[str(name)]: Ratio(float(value), math.nan, math.nan)
+            for name, value in self.table()["ratio"].items()
+        }
+        return short_verdict(ratios, self._called[self.reference], "unpaired")
 
     def verdict(self) -> Verdict:
         """Interpretation of the ratios, in one sentence."""

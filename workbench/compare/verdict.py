@@ -25,7 +25,11 @@ BADGES: dict[Level, str] = {
     "none": NO_RATIO,
 }
 
-CAVEATS: dict[Level, str] = {"busy": "Do not trust: ", "unknown": "Load not known: "}
+CAVEATS: dict[Level, str] = {
+    "busy": "Do not trust: ",
+    "unknown": "Load not known: ",
+    "unpaired": "Not in lockstep: ",
+}
 
 NEAR = 0.1
 """Ratios as close to 1 as this are written with three digits, others with two."""
@@ -141,14 +145,14 @@ def _clause(engine: str, reference: str, ratio: Ratio, note: str | None = None) 
     return f"{engine} is {median} times as fast as {reference}{interval}"
 
 
-def short_verdict(ratios: Mapping[str, Ratio], reference: str, load: Load | None) -> str:
+def short_verdict(ratios: Mapping[str, Ratio], reference: str, level: Level) -> str:
     """The verdict in a few words, its caveat first: "Do not trust: ondevice 1.8 (1.6 to 2.0)", with
     a multiplication sign; without the intervals where there are several ratios.
 
     Args:
         ratios: as for `verdict_of`.
         reference: as for `verdict_of`.
-        load: as for `verdict_of`.
+        level: that of the verdict.
     """
     known = {
         engine: ratio
@@ -167,7 +171,6 @@ def short_verdict(ratios: Mapping[str, Ratio], reference: str, load: Load | None
             parts.append(f"{engine} {median}×")  # noqa: RUF001
     if not parts:
         return NO_RATIO
-    level, _ = _machine(load, "ratios")
     return CAVEATS.get(level, "") + ", ".join(parts)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import anywidget
 import traitlets
 
-from workbench.compare import Comparison
 from workbench.controller.steps import Step
 from workbench.widgets.bundle import bundle
 
@@ -59,8 +58,7 @@ class AppBar(anywidget.AnyWidget):
             self.machine = "busy" if busy else "quiet"
             self.machine_detail = sentence
 
-    def show_verdict(self, comparison: Comparison | None) -> None:
-        """Show what a comparison that has ended came to; None: nothing."""
+    def show_verdict(self, summary: str, sentence: str) -> None:
+        """Show what a comparison that has ended came to, in few words and in many; "": nothing."""
         with self.hold_sync():
-            self.verdict = "" if comparison is None else comparison.badge
-            self.verdict_detail = "" if comparison is None else comparison.verdict().sentence
+            self.verdict, self.verdict_detail = summary, sentence

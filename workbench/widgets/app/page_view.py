@@ -59,7 +59,7 @@ class PageView(View):
             self._started_from = self._bar.selected
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
-        self._bar.show_verdict(None)  # of the model before
+        self._bar.show_verdict("", "")  # of the model before
         shown = model_of(self._compared)
         if model is not None and self._compared is not None and shown != model.name:
             if self._comparison.comparison is self._compared.comparison:
@@ -78,7 +78,7 @@ class PageView(View):
 
     def job_started(self, job: Job) -> None:
         self.job = job
-        self._bar.show_verdict(None)
+        self._bar.show_verdict("", "")
         if isinstance(job, ComparisonJob):
             self._recorded.value = ""
             self._comparison.show(job.comparison)
@@ -90,7 +90,6 @@ class PageView(View):
         self.job = None
         if isinstance(job, ComparisonJob):
             self._compared = job
-            self._bar.show_verdict(job.comparison)
         if any(run.progress.done_steps for run in job.runs.values()):
             table = result_table(job.runs.values(), job.outcome)
             self._figure.show(job.plot(), job.id, table)

@@ -149,6 +149,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.trainer.engines.observe(self._show_what_trains, "value")
         self.runs.observe(self._show_code, "code")
         self.recorded.observe(self._on_recorded, "value")
+        self.comparison.ratios.observe(self._show_verdict, "summary")
         self._show_what_trains()
 
     @classmethod
@@ -263,17 +264,19 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         if not (comparison_id := change.new.strip()):
             return
         try:
-            self.comparison.show(comparison := load_comparison(comparison_id))
+            self.comparison.show(load_comparison(comparison_id))
         except WorkbenchError as error:
             self.recorded.problem = str(error)
             return
-        self._show_recorded(comparison_code(comparison_id), comparison)
+        self._show_recorded(comparison_code(comparison_id))
 
-    def _show_recorded(self, code: str, comparison: Comparison | None = None) -> None:
+    def _show_recorded(self, code: str) -> None:
         self._steps.show_recorded()
-        self.bar.show_verdict(comparison)
         self._recorded_code = code
         self._show_code()
+
+    def _show_verdict(self, change: Any) -> None:
+        self.bar.show_verdict(change.new, self.comparison.ratios.verdict)
 
     def _show_what_trains(self, _: Any = None) -> None:
         self._recorded_code = ""

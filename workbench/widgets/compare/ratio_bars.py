@@ -32,6 +32,8 @@ class RatioBars(anywidget.AnyWidget):
     """A few words on how far they can be trusted."""
     level = traitlets.Unicode("none").tag(sync=True)
     """Level of the badge, see `workbench.compare.verdict.Level`."""
+    summary = traitlets.Unicode()
+    """The ratios in a few words, once all runs have ended, for a place with little room."""
     reference = traitlets.Unicode().tag(sync=True)
     """The engine that the others are compared with."""
     bars = traitlets.List(
@@ -51,6 +53,7 @@ class RatioBars(anywidget.AnyWidget):
     def clear(self, hint: str) -> None:
         """Remove the ratios and show why there are none."""
         self.verdict, self.badge, self.level, self.bars = hint, "", "none", []
+        self.summary = ""
 
     def show(
         self, comparison: Comparison | RunComparison, styles: Mapping[str, Mapping[str, Any]]
@@ -81,3 +84,4 @@ class RatioBars(anywidget.AnyWidget):
             for name, row in zip(frame.index, frame.to_dict("records"), strict=True)
             if math.isfinite(row["ratio"])
         ]
+        self.summary = comparison.badge if comparison.ended else ""
