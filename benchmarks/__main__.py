@@ -1,6 +1,6 @@
 """Run the benchmarks: `python -m benchmarks [--quick] [NAME...]`.
 
-`python -m benchmarks models` has further arguments, see `benchmarks/models/models.py`.
+`python -m benchmarks models` and `parts` have further arguments, see `benchmarks/models`.
 
 They need an otherwise idle machine. Results are printed as Markdown; a figure that misses its aim
 is marked, and is no failure: time is never tested.
@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from benchmarks.integrations import frameworks
 from benchmarks.kernels import aten_kernels, device_kernels, standard_gradients, tuning
 from benchmarks.memory import footprint, large_model, largest_batch
-from benchmarks.models import models
+from benchmarks.models import models, parts
 from benchmarks.ortmodule import autograd_function, ortmodule_step, padding, rewritten_layers
 from benchmarks.page import (
     charts,
@@ -63,11 +63,12 @@ BENCHMARKS: Mapping[str, Callable[[bool], list[Result]]] = {
 
 
 def main() -> int:
-    if sys.argv[1:2] == ["models"]:
-        return models.main(sys.argv[2:])
+    for name, program in {"models": models, "parts": parts}.items():
+        if sys.argv[1:2] == [name]:
+            return program.main(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; or models"
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; or models or parts"
     )
     parser.add_argument("--quick", action="store_true", help="fewer rounds; only for a look")
     options = parser.parse_args()

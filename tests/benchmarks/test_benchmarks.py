@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.__main__ import BENCHMARKS
 from benchmarks.models.language_models import IGNORED, LANGUAGE_MODELS, MASKED, rows
+from benchmarks.models.parts import OTHER, part_of
 from benchmarks.models.products import Products
 from benchmarks.models.subjects import LANGUAGE, NAMES
 from benchmarks.models.tables import as_markdown as models_as_markdown
@@ -122,3 +123,20 @@ def test_the_text_is_padded_as_real_text_is() -> None:
     assert (labels[mask == 0] == IGNORED).all()
     for name, model in LANGUAGE_MODELS.items():
         assert rows(name)["input_ids"].max() < model.vocabulary
+
+
+def test_operators_of_every_engine_have_their_part_of_a_step() -> None:
+    parts = {
+        "matrix products": ("FusedMatMul", "Gemm", "aten::addmm", "aten::bmm"),
+        "attention": (
+            *("AttentionGradient", "Attention"),
+            "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+        ),
+        "copies": ("Transpose", "aten::copy_"),
+        "optimizer": ("AdamWOptimizer", "aten::_fused_adamw_"),
+        "between nodes": ("(between nodes)",),
+        OTHER: ("BiasGelu", "aten::add", "LayerNormalization", "MatMulInteger"),
+    }
+    assert {name: part_of(name) for names in parts.values() for name in names} == {
+        name: part for part, names in parts.items() for name in names
+    }

@@ -63,10 +63,10 @@ def test_a_busy_machine_is_mentioned_with_its_load() -> None:
     unknown = verdict_of(ratios, "pytorch", None, 2)
     assert "it is not known whether the machine was quiet" in unknown.sentence
     assert unknown.level == "unknown"
-    assert (
-        short_verdict(ratios, "pytorch", "unknown") == "Load not known: ondevice 1.8× (1.6 to 2.0)"
-    )  # noqa: RUF001
-    assert short_verdict(ratios, "pytorch", "quiet") == "ondevice 1.8× (1.6 to 2.0)"  # noqa: RUF001
+    ratio = short_verdict(ratios, "pytorch", "quiet")
+    assert ratio == "ondevice 1.8× (1.6 to 2.0)"  # noqa: RUF001
+    assert short_verdict(ratios, "pytorch", "unknown") == f"Load not known: {ratio}"
+    assert short_verdict(ratios, "pytorch", "unpaired") == f"Not in lockstep: {ratio}"
 
 
 def test_several_engines_are_one_sentence() -> None:
