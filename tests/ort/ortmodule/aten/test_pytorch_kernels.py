@@ -226,8 +226,7 @@ def test_a_packed_projection_becomes_one_split(answers: Answers) -> None:
     operators = answers["packed"]["operators"]
     assert operators["Split"] == 1
     assert "Squeeze" not in operators
-    # The sequence becomes the first axis and the batch again, forward and backward.
-    assert answers["packed"]["turns"] == [[1, 0, 2]] * 4
+    assert answers["packed"]["turns"] == [], "rows or heads change their place"
 
 
 def test_the_probe_ends_well(answers: Answers) -> None:
