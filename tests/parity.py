@@ -19,7 +19,7 @@ from workbench.engines.torch_base.torch_losses import TotalLoss, all_outputs
 from workbench.export.export import export_onnx
 from workbench.losses.loss import as_losses
 from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
-from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
+from workbench.ort.graph.rewrites.label_sparsity import leave_out_ignored_labels
 from workbench.ort.losses.losses import append_losses
 from workbench.ort.ondevice.checkpoint import write_checkpoint
 from workbench.ort.ondevice.ondevice import TrainingSession

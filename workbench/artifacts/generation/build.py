@@ -31,7 +31,7 @@ from workbench.onnx_io.large_file import write_onnx
 from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
 from workbench.ort.graph.kernels.device_kernels import device_kernel_counts
-from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
+from workbench.ort.graph.rewrites.label_sparsity import leave_out_ignored_labels
 from workbench.ort.losses.losses import append_losses
 from workbench.ort.ondevice.checkpoint import write_nominal_checkpoint
 from workbench.ort.ondevice.optimizers import gradient_weight_decay, make_optimizer_model

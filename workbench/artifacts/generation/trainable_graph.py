@@ -13,7 +13,7 @@ from workbench.artifacts.generation.step_counters import remove_step_counters
 from workbench.errors import ModelError, UntrainableError
 from workbench.export.buffer_writes import LostUpdateError
 from workbench.export.export import EXPORTERS
-from workbench.ort.graph.label_sparsity import SparseLoss, leave_out_ignored_labels
+from workbench.ort.graph.rewrites.label_sparsity import SparseLoss, leave_out_ignored_labels
 from workbench.settings.lora import LoraOptions
 from workbench.trainable import NodeFinding, Report, make_trainable
 from workbench.trainable.node_history import Replacement

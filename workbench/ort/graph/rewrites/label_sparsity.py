@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from workbench.onnx_io.nodes import attribute, sort_nodes
 from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.ort.graph.graph_editor import GraphEditor
-from workbench.ort.graph.ignoring_loss import IgnoringLoss, ignoring_loss
+from workbench.ort.graph.rewrites.ignoring_loss import IgnoringLoss, ignoring_loss
 
 if TYPE_CHECKING:
     import onnx
