@@ -14,6 +14,7 @@ import torch
 
 from workbench.errors import EngineError
 from workbench.export.autograd.function_call import FunctionCall, function_name
+from workbench.ort.graph.identifiers import BOOL
 from workbench.ort.ortmodule.capture.export import STATE_PREFIX, ForwardGraph
 from workbench.ort.ortmodule.capture.layout import Layout, Slot
 from workbench.ort.ortmodule.capture.segments.graph_split import Call, Segment, split
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     import onnx
 
 Tensors = Sequence[torch.Tensor]
-
-_BOOL = 9
-"""ONNX's number of the type bool."""
 
 _NOT_YET = torch.empty(0)
 """Placeholder of a value before it is computed."""
@@ -251,7 +249,7 @@ class Segments:
         booleans = frozenset(
             place
             for place, value in enumerate(segment.model.graph.output)
-            if value.type.tensor_type.elem_type == _BOOL
+            if value.type.tensor_type.elem_type == BOOL
         )
         constants = tuple(i for i, each in enumerate(tensors) if not each.requires_grad)
         part: _TrainedSegment | _ForwardSegment
