@@ -17,7 +17,8 @@ from pydantic import (
 
 from workbench.errors import ConfigError
 from workbench.files.user_path import user_path
-from workbench.losses.loss import Loss, as_losses, losses_from_json, losses_to_json
+from workbench.losses.loss import Loss
+from workbench.losses.loss_list import as_losses, losses_from_json, losses_to_json
 from workbench.machine.threads import RECORD, default_threads, within_cores
 from workbench.settings.device import Device, as_device, memory_problem
 from workbench.settings.engines import DEFAULT_ENGINE, EngineName, GraphKind, engine_info
