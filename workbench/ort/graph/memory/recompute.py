@@ -17,8 +17,8 @@ import numpy as np
 
 from workbench.onnx_io.nodes import attribute
 from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
-from workbench.ort.graph.facts import forward_nodes
 from workbench.ort.graph.identifiers import GRADIENT, INT64, MICROSOFT
+from workbench.ort.graph.node_statistics import forward_nodes
 
 if TYPE_CHECKING:
     import onnx
