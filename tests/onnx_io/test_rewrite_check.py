@@ -12,7 +12,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper
 
 import workbench
 from workbench.artifacts.generation.build import scale_loss
-from workbench.artifacts.generation.forward_graphs import outputs_only
+from workbench.artifacts.generation.kept_outputs import outputs_only
 from workbench.artifacts.generation.step_counters import remove_step_counters
 from workbench.errors import EngineError
 from workbench.lora.graph import graph_linear_weights, with_lora

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from workbench.artifacts.generation.checkpoint import write_checkpoint_isolated
-from workbench.artifacts.generation.forward_graphs import Forward, outputs_only
+from workbench.artifacts.generation.forward_graphs import Forward
 from workbench.artifacts.generation.graph_statistics import graph_statistics
+from workbench.artifacts.generation.kept_outputs import outputs_only
 from workbench.artifacts.generation.manifest import make_manifest
 from workbench.artifacts.generation.provenance import provenance_of, write_provenance
 from workbench.artifacts.generation.trainable_graph import TrainableGraph, trainable_graph

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.artifacts.generation.forward_graphs import Forward, first_output_only, forward_graphs
+from workbench.artifacts.generation.forward_graphs import Forward, forward_graphs
+from workbench.artifacts.generation.kept_outputs import first_output_only
 from workbench.artifacts.generation.lora_graphs import adapted_forward
 from workbench.artifacts.generation.parameters import Parameters, choose_parameters
 from workbench.artifacts.generation.step_counters import remove_step_counters
