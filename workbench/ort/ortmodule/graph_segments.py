@@ -99,6 +99,12 @@ class _Step(NamedTuple):
     takes: tuple[int, ...]
     gives: tuple[int, ...]
 
+    def run(self, values: list[torch.Tensor], parameters: Tensors) -> None:
+        """Run the part on values at their places, and put its results there."""
+        results = self.part.run([values[place] for place in self.takes], parameters)
+        for place, result in zip(self.gives, results, strict=True):
+            values[place] = result
+
 
 class SegmentsState:
     """Parameters and buffers of all segments, as `BoundState` has those of one."""
@@ -172,10 +178,8 @@ class Segments:
         """
         values = self._begin(tensors[: self._input_count])
         parameters = tensors[self._input_count :]
-        for part, takes, gives in self._steps:
-            results = part.run([values[place] for place in takes], parameters)
-            for place, result in zip(gives, results, strict=True):
-                values[place] = result
+        for step in self._steps:
+            step.run(values, parameters)
         return tuple([values[place] for place in self._results])
 
     @property
@@ -277,10 +281,9 @@ class Segments:
         takes = tuple(self._place(name) for name in inputs)
         gives = tuple(self._place(name) for name in outputs)
         values += [_NOT_YET] * (len(self._places) - len(values))
-        results = part.run([values[place] for place in takes], parameters)
-        for place, result in zip(gives, results, strict=True):
-            values[place] = result
-        self._steps.append(_Step(part, takes, gives))
+        step = _Step(part, takes, gives)
+        step.run(values, parameters)
+        self._steps.append(step)
 
 
 def _constant(tensor: onnx.TensorProto) -> torch.Tensor:
