@@ -38,7 +38,8 @@ from workbench.ort.ortmodule.fallback_reasons import EXPECTED, OMITTED, why_pyto
 from workbench.ort.ortmodule.graphs import Graphs
 from workbench.ort.ortmodule.module_wrapper import ModuleWrapper
 from workbench.ort.ortmodule.session.function import run_graph
-from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions, make_options
+from workbench.settings.option_report import OptionReport
+from workbench.settings.ortmodule_options import ORTModuleOptions, make_options
 
 _transforms_active = torch._C._are_functorch_transforms_active
 _traced_by_dynamo = torch.compiler.is_dynamo_compiling

@@ -20,7 +20,8 @@ from workbench.ort.ortmodule.differentiate.graph_options import (
     label_report,
     padding_report,
 )
-from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
+from workbench.settings.option_report import OptionReport
+from workbench.settings.ortmodule_options import ORTModuleOptions
 from workbench.trainable import leading_to_outputs, make_trainable
 from workbench.trainable.custom_gradient import NodeGradient
 from workbench.trainable.report import Report

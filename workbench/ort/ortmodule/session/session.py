@@ -27,7 +27,8 @@ from workbench.ort.ortmodule.session.session_options import (
     node_count,
     session_report,
 )
-from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
+from workbench.settings.option_report import OptionReport
+from workbench.settings.ortmodule_options import ORTModuleOptions
 
 
 class GradientSession:
