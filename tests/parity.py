@@ -17,9 +17,9 @@ from torch import nn
 from workbench.data.target_specs import target_specs
 from workbench.engines.torch_base.torch_losses import TotalLoss, all_outputs
 from workbench.export.export import export_onnx
-from workbench.losses.loss import as_losses
+from workbench.losses.loss_list import as_losses
 from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
-from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
+from workbench.ort.graph.rewrites.label_sparsity import leave_out_ignored_labels
 from workbench.ort.losses.losses import append_losses
 from workbench.ort.ondevice.checkpoint import write_checkpoint
 from workbench.ort.ondevice.ondevice import TrainingSession

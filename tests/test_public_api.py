@@ -92,7 +92,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_type_checkers_see_what_runs() -> None:
-    """The imports for type checkers and the table for the interpreter name the same homes."""
+    """The imports for type checkers and the table for the interpreter name the same modules."""
     tree = ast.parse(Path(wb.__file__).read_text(encoding="utf-8"))
     seen = {
         alias.name: str(node.module).removeprefix("workbench.")
@@ -102,7 +102,7 @@ def test_type_checkers_see_what_runs() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert seen == wb._HOMES
+    assert seen == wb._MODULES
 
 
 def test_import_loads_nothing_heavy() -> None:

@@ -94,7 +94,7 @@ __all__ = [
     "verify",
 ]
 
-_HOMES = {
+_MODULES = {
     "ArtifactBuilder": "widgets",
     "Comparison": "compare",
     "ComparisonView": "widgets",
@@ -150,7 +150,7 @@ class _Package(ModuleType):
     """
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name in _HOMES and isinstance(value, ModuleType):
+        if name in _MODULES and isinstance(value, ModuleType):
             return
         super().__setattr__(name, value)
 
@@ -163,8 +163,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         value: object = version("onnxruntime-training-workbench")
-    elif name in _HOMES:
-        value = getattr(importlib.import_module(f"workbench.{_HOMES[name]}"), name)
+    elif name in _MODULES:
+        value = getattr(importlib.import_module(f"workbench.{_MODULES[name]}"), name)
     elif name in ("federated", "ort"):
         # So that workbench.ort.install() needs no import of its own.
         value = importlib.import_module(f"workbench.{name}")

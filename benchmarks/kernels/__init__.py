@@ -1,1 +1,1 @@
-"""Times of single operators by each kernel that may run them: ONNX Runtime's, PyTorch's, ours."""
+"""Times of operators by each kernel: ONNX Runtime's, PyTorch's and the workbench's."""

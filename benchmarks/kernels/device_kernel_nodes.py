@@ -26,7 +26,7 @@ from benchmarks.kernels.device_kernel_gates import gates, rms_normalizations, un
 from workbench.extension_build.build_extensions import build_extensions
 from workbench.extensions.native_extension import DEVICE_KERNELS
 from workbench.ort.graph.kernels.device_kernels import write_device_kernels
-from workbench.ort.graph.standard_gradients import write_standard_gradients
+from workbench.ort.graph.rewrites.standard_gradients import write_standard_gradients
 from workbench.settings.config import default_threads
 
 ATTENTION = "Attention, both ways"

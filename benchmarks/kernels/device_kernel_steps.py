@@ -19,7 +19,7 @@ from benchmarks.models.subjects import Subject, load
 from workbench.data import Dataset
 from workbench.engines.base import EngineSetup
 from workbench.engines.ondevice.engine import OnDeviceEngine
-from workbench.losses.loss import losses_from_json
+from workbench.losses.loss_list import losses_from_json
 from workbench.settings.config import make_config
 
 WARM_UP = 3

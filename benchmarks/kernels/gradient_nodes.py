@@ -6,7 +6,7 @@ import json
 import sys
 
 from benchmarks.kernels.aten_kernel_nodes import elementwise, in_rounds, model_of, rows, runner
-from workbench.ort.graph.standard_gradients import write_standard_gradients
+from workbench.ort.graph.rewrites.standard_gradients import write_standard_gradients
 from workbench.settings.config import default_threads
 
 

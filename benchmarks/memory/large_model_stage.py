@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 
 import workbench as wb
-from workbench.artifacts.generation.forward_graphs import first_output_only, forward_graphs
+from workbench.artifacts.generation.forward_graphs import forward_graphs
+from workbench.artifacts.generation.kept_outputs import first_output_only
 from workbench.artifacts.generation.parameters import choose_parameters
 from workbench.models import Model
 from workbench.trainable import make_trainable

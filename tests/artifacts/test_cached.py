@@ -18,7 +18,7 @@ from workbench.artifacts.cached import fill
 from workbench.artifacts.request import ArtifactsRequest
 from workbench.data import Dataset
 from workbench.errors import ModelError
-from workbench.losses.loss import as_losses
+from workbench.losses.loss_list import as_losses
 from workbench.ort.ortmodule.capture.graph_record import GRAPH
 from workbench.run_folder.checkpoint import read_weights
 from workbench.run_folder.events import EventReader

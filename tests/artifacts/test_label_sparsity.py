@@ -16,7 +16,7 @@ from workbench.artifacts import Artifacts
 from workbench.artifacts.generation.provenance import read_provenance
 from workbench.engines.ondevice.artifact_fit import refuse_other_settings
 from workbench.errors import EngineError
-from workbench.losses.loss import losses_from_json
+from workbench.losses.loss_list import losses_from_json
 from workbench.settings.config import make_config
 
 NOTE = "computed only for the labels that are not ignored"

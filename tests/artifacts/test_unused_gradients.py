@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import workbench as wb
-from workbench.ort.graph.facts import forward_nodes
+from workbench.ort.graph.node_statistics import forward_nodes
 
 PRODUCTS = ("FusedMatMul", "Gemm", "MatMul")
 LAYERS = ("first", "middle", "last")

@@ -18,7 +18,8 @@ from workbench.engines.fake_behaviour import BEHAVIOUR_VARIABLE
 from workbench.engines.fake_losses import loss_and_gradient, the_loss
 from workbench.errors import EngineError
 from workbench.load import load_model
-from workbench.losses.loss import CLASS_LOSSES, Loss, as_losses
+from workbench.losses.loss import CLASS_LOSSES, Loss
+from workbench.losses.loss_list import as_losses
 from workbench.settings.config import TrainingConfig
 
 BATCH = Batch((np.ones((4, 1, 8, 8), np.float32),), np.array([0, 1, 2, 3]))

@@ -13,7 +13,8 @@ import pytest
 import torch
 
 from workbench.errors import ConfigError
-from workbench.losses.loss import OPTIONS, Loss, LossName, as_losses, losses_to_json
+from workbench.losses.loss import OPTIONS, Loss, LossName
+from workbench.losses.loss_list import as_losses, losses_to_json
 from workbench.losses.loss_outputs import outputs_read, with_outputs_named
 from workbench.settings.config import make_config
 

@@ -12,12 +12,13 @@ import pytest
 import torch
 
 from workbench.errors import ConfigError, ModelError
-from workbench.losses.loss import Loss, as_losses
+from workbench.losses.loss import Loss
 from workbench.losses.loss_functions import (
     code_of,
     load_function,
     write_functions,
 )
+from workbench.losses.loss_list import as_losses
 from workbench.user_code.user_code import SHA256_VARIABLE, UserCode
 
 

@@ -12,7 +12,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper
 
 import workbench
 from workbench.artifacts.generation.build import scale_loss
-from workbench.artifacts.generation.forward_graphs import outputs_only
+from workbench.artifacts.generation.kept_outputs import outputs_only
 from workbench.artifacts.generation.step_counters import remove_step_counters
 from workbench.errors import EngineError
 from workbench.lora.graph import graph_linear_weights, with_lora
@@ -20,10 +20,10 @@ from workbench.losses.loss import Loss
 from workbench.onnx_io.constants import lift_constants
 from workbench.onnx_io.graph_metadata import UPDATES
 from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
-from workbench.ort.graph.gelu_approximation import approximate_gelu
 from workbench.ort.graph.gradient import parameters_as_inputs
 from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.graph.rewrites.gelu_approximation import approximate_gelu
 from workbench.ort.losses.losses import append_losses
 from workbench.ort.ortmodule.capture.dtypes.narrow_dtypes import widen
 from workbench.ort.ortmodule.capture.dtypes.rounded_values import compute_in_float32

@@ -8,7 +8,7 @@ import pytest
 
 from workbench.errors import ConfigError
 from workbench.ort.graph.kernels.device_kernels import _FOUND, _WHOLE
-from workbench.ort.graph.standard_gradients import _WRITERS
+from workbench.ort.graph.rewrites.standard_gradients import _WRITERS
 from workbench.settings.config import make_config
 from workbench.settings.engines import GraphKind
 from workbench.settings.operator_kernels import (

@@ -12,7 +12,7 @@ from torch import nn
 from tests.forked import outcomes_of
 from tests.trainable import buffer_cases
 from tests.trainable.buffer_cases import CHOSEN, ENGINES, MovingAverage
-from workbench.artifacts.generation.forward_graphs import first_output_only
+from workbench.artifacts.generation.kept_outputs import first_output_only
 from workbench.artifacts.generation.step_counters import remove_step_counters
 from workbench.errors import ModelError, UntrainableError
 from workbench.export.export import export_onnx

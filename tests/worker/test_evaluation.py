@@ -15,7 +15,7 @@ from workbench.data import Batch, Split
 from workbench.engines.base import Engine, Evaluation
 from workbench.engines.torch_base.torch_losses import TotalLoss
 from workbench.errors import EngineError
-from workbench.losses.loss import as_losses
+from workbench.losses.loss_list import as_losses
 from workbench.settings.config import make_config
 from workbench.worker.evaluation import EvaluationResult, evaluate
 

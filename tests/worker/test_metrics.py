@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, mean_absolute_error, r2_score
 
-from workbench.losses.loss import as_losses
+from workbench.losses.loss_list import as_losses
 from workbench.worker.metrics import ClassMetrics, ValueMetrics, metrics_of
 
 RANDOM = np.random.default_rng(0)

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from workbench.engines.torch_base.torch_losses import TotalLoss
-from workbench.losses.loss import Loss, as_losses
+from workbench.losses.loss import Loss
+from workbench.losses.loss_list import as_losses
 from workbench.run_folder.worst_predictions import MOST_ROWS, MOST_VALUES
 from workbench.worker.row_losses import row_losses
 from workbench.worker.worst_rows import WorstRows

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.files.json_file import write_json
-from workbench.losses.loss import Loss, losses_from_json, losses_to_json
+from workbench.losses.loss import Loss
+from workbench.losses.loss_list import losses_from_json, losses_to_json
 from workbench.models import TensorSpec
 from workbench.settings.lora import LoraOptions
 

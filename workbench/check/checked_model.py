@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from workbench.artifacts.generation.forward_graphs import first_output_only, forward_graphs
+from workbench.artifacts.generation.forward_graphs import forward_graphs
+from workbench.artifacts.generation.kept_outputs import first_output_only
 from workbench.artifacts.generation.lora_graphs import adapted_forward
 from workbench.artifacts.generation.parameters import choose_parameters
 from workbench.check.result import Check

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
+from workbench.cli.added_options import Command, adds_options
 from workbench.cli.options import given
-
-Command = TypeVar("Command", bound=Callable[..., None])
 
 OPTIONS: dict[str, tuple[Any, str]] = {
     "base": (str, "Start from the weights of a run, or of a .safetensors or .onnx file."),
@@ -125,26 +122,7 @@ def takes_settings(*names: str) -> Callable[[Command], Command]:
     Its `**settings` are then those that were given, as `TrainingConfig` takes them; only the
     options of ORTModule are as they were typed.
     """
-
-    def extend(command: Command) -> Command:
-        @functools.wraps(command)
-        def run(**options: Any) -> None:
-            settings = settings_of({name: options.pop(name) for name in names})
-            command(**options, **settings)
-
-        signature = inspect.signature(command, eval_str=True)
-        own = [each for each in signature.parameters.values() if each.kind != each.VAR_KEYWORD]
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        settings = [
-            inspect.Parameter(name, keyword, default=None, annotation=_annotation(name))
-            for name in OPTIONS
-            if name in names
-        ]
-        parameters = [each.replace(kind=keyword) for each in own] + settings
-        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return run  # type: ignore[return-value]
-
-    return extend
+    return adds_options({name: _annotation(name) for name in OPTIONS if name in names}, settings_of)
 
 
 def _annotation(name: str) -> Any:

@@ -11,7 +11,7 @@ from workbench.data.rows import refuse_not_finite
 from workbench.data.split import Split
 from workbench.data.target_fit import check_targets, fits, row_text, shape_text
 from workbench.errors import DataError
-from workbench.losses.loss import as_losses
+from workbench.losses.loss_list import as_losses
 from workbench.models import Model, TensorSpec
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from workbench.errors import EngineError
 from workbench.losses.class_axis import has_classes_last
-from workbench.losses.loss import Loss, as_losses
+from workbench.losses.loss import Loss
+from workbench.losses.loss_list import as_losses
 
 Value = tuple[float, np.ndarray]
 """The mean loss and its gradient with respect to the output, float32, shaped like the output."""

@@ -6,22 +6,16 @@ import importlib.util
 from pathlib import Path
 
 from workbench.engines.base import Availability
+from workbench.ort.native import INSTALL, NO_TRAINING, REINSTALL
 
 
 def training_build() -> Availability:
     """Available where the installed onnxruntime has its training part."""
     spec = importlib.util.find_spec("onnxruntime")
     if spec is None:
-        return Availability(
-            False, "ONNX Runtime is not installed.", "pip install onnxruntime-training-cpu==1.19.2"
-        )
+        return Availability(False, "ONNX Runtime is not installed.", INSTALL)
     # Asking for the spec of a subpackage would import the package, and torch with it.
     folders = [Path(path) for path in spec.submodule_search_locations or ()]
     if not any((folder / "training").is_dir() for folder in folders):
-        return Availability(
-            False,
-            "The installed onnxruntime is a build without training.",
-            "pip uninstall onnxruntime && "
-            "pip install --force-reinstall onnxruntime-training-cpu==1.19.2",
-        )
+        return Availability(False, NO_TRAINING, REINSTALL)
     return Availability(True)

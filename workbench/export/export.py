@@ -174,7 +174,7 @@ def _with_functions(
 
     functions = functions or AutogradFunctions(opaque=False)
     name, model = functions.exported(export)
-    functions.settle(model)
+    functions.remove_detached_marks(model)
     return name, model
 
 

@@ -22,18 +22,18 @@ class Failure(NamedTuple):
     """A sentence."""
     remedy: str = ""
     """Empty if no remedy is known."""
-    settles: bool = False
+    decisive: bool = False
     """Whether the other exporter's message adds nothing."""
 
 
 def export_failure(module: torch.nn.Module, failures: Mapping[str, Exception]) -> str:
     """The message for a module that no exporter could write, by the name of the exporter."""
     found = {name: _failure(error) for name, error in failures.items()}
-    settled = {name: each for name, each in found.items() if each.settles} or found
-    reason = " ".join(f"{name}: {each.reason}" for name, each in settled.items())
+    decisive = {name: each for name, each in found.items() if each.decisive} or found
+    reason = " ".join(f"{name}: {each.reason}" for name, each in decisive.items())
     line = next(filter(None, map(failing_line, failures.values())), None)
     where = f" It fails at {line}." if line else ""
-    remedies = [each.remedy for each in settled.values() if each.remedy]
+    remedies = [each.remedy for each in decisive.values() if each.remedy]
     remedy = remedies[0] if remedies else _LOOK
     return f"torch cannot export {type(module).__name__} to ONNX.{where} {reason} {remedy}"
 
@@ -59,41 +59,41 @@ _BRANCHES = Failure(
     "its control flow depends on the values of a tensor.",
     "A graph does the same for every batch. Where the module branches on the values of a tensor, "
     "compute both and choose by torch.where; where it needs a number, keep it a tensor.",
-    settles=True,
+    decisive=True,
 )
 
 _KNOWN = {
     r"No ONNX function found for <OpOverload\(op='([\w.]+)'": Failure(
-        r"ONNX has no operator for \1.", _ANOTHER, settles=True
+        r"ONNX has no operator for \1.", _ANOTHER, decisive=True
     ),
     r"fake tensor in the exported program": Failure(
         "a tensor was used in a way that tracing does not see, as x.data is in the backward of a "
         "custom autograd function.",
         "Write x.detach() in place of x.data.",
-        settles=True,
+        decisive=True,
     ),
     r"^(aten\.[\w.]+)\.$": Failure(
-        r"\1 returns a result whose shape depends on values.", _ANOTHER, settles=True
+        r"\1 returns a result whose shape depends on values.", _ANOTHER, decisive=True
     ),
     r"Unsupported attribute type.*Symbolic": Failure(
         "an attribute of an operator depends on the size of the inputs, such as the groups of a "
         "convolution on the batch size.",
         "Use the same value for every batch: einsum or matmul instead of groups.",
-        settles=True,
+        decisive=True,
     ),
     r"the module fixes axis 0 of input": Failure(
         "",
         "len(x) fixes the size of a batch: write x.shape[0]. So does int() of a size, an if on it "
         "or a loop over the rows. If the module fixes its batch size in another way, rewrite that "
         "part.",
-        settles=True,
+        decisive=True,
     ),
     r"the module fixes axis \d+ of input": Failure(
         "",
         "A loop over that axis in Python fixes its size, and so do len(), int() and an LSTM with "
         "proj_size. Leave the axis out of dynamic_axes and give it one size in every batch, or "
         "write that part with layers that take any size, such as nn.LSTM, nn.GRU or attention.",
-        settles=True,
+        decisive=True,
     ),
 }
 """Explanation of an exporter's message; empty where the message is clear."""

@@ -153,8 +153,8 @@ def _adapt(layer: nn.Module, attribute: str, adapter: Adapter) -> None:
 
     body: dict[str, Any] = {"__module__": kind.__module__, attribute: property(weight)}
     # Another forward pass may use the weight in any way.
-    definer = next(base for base in kind.__mro__ if "forward" in vars(base))
-    if _names(definer)[0] in _CALLED:
+    defining_class = next(base for base in kind.__mro__ if "forward" in vars(base))
+    if _names(defining_class)[0] in _CALLED:
         body["forward"] = forward
     layer.__class__ = type(kind.__name__, (kind,), body)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -39,7 +38,7 @@ CLASS_LOSSES = frozenset({"cross_entropy", "nll"})
 _EVERY = ("factor", "output")
 """Options of every loss."""
 
-_RECORDED = "function_sha256"
+RECORDED = "function_sha256"
 """Additional field in the record of a custom function."""
 
 
@@ -107,7 +106,7 @@ class Loss(BaseModel):
     def __init__(
         self, name: str | Callable[..., Any], *, _of_record: bool = False, **options: Any
     ) -> None:
-        recorded = _of_record and _RECORDED in options
+        recorded = _of_record and RECORDED in options
         function = None if recorded else _function_of(name)
         own = function is not None or recorded
         text = function_name(name if function is None else function)
@@ -115,7 +114,7 @@ class Loss(BaseModel):
         if known is None:
             raise ConfigError([f"loss={text!r}: {nearest(text, OPTIONS)}"])
         offered = (*known, *_EVERY)
-        allowed = {*offered, _RECORDED} if recorded else set(offered)
+        allowed = {*offered, RECORDED} if recorded else set(offered)
         problems = [
             f"loss {text}: no option {option!r}. {nearest(option, offered)}"
             for option in options
@@ -134,7 +133,7 @@ class Loss(BaseModel):
 
     @override
     def __repr__(self) -> str:
-        options = {name: value for name, value in self.record().items() if name != _RECORDED}
+        options = {name: value for name, value in self.record().items() if name != RECORDED}
         name = options.pop("name")
         shown = [name if self.custom else repr(name)]
         return f"Loss({', '.join([*shown, *(f'{k}={v!r}' for k, v in options.items())])})"
@@ -169,7 +168,7 @@ class Loss(BaseModel):
 
     def with_pickle(self, sha256: str, search_path: Iterable[str]) -> Loss:
         """A copy with the hash of the pickled function and the search path of its modules."""
-        loss = self.model_copy(update={_RECORDED: sha256})
+        loss = self.model_copy(update={RECORDED: sha256})
         loss._search_path = tuple(search_path)
         return loss
 
@@ -181,7 +180,7 @@ class Loss(BaseModel):
             ConfigError: the record is invalid.
         """
         name = record.get("name")
-        if not isinstance(name, str) or not (name in OPTIONS or record.get(_RECORDED)):
+        if not isinstance(name, str) or not (name in OPTIONS or record.get(RECORDED)):
             raise ConfigError([f"loss={name!r}: must be one of {', '.join(OPTIONS)} in a record."])
         # Older records also contain "search_path".
         options = {k: value for k, value in record.items() if k in cls.model_fields and k != "name"}
@@ -191,89 +190,11 @@ class Loss(BaseModel):
         return cls(name, _of_record=True, **options)
 
 
-def as_losses(value: Any) -> tuple[Loss, ...]:
-    """Convert `value` to a tuple of losses, in the order of their targets.
-
-    Args:
-        value: a name, a `Loss`, a function; a sequence of these, one per output of the model; or a
-            mapping from output names to these.
-
-    Raises:
-        ConfigError: invalid losses; lists all problems.
-    """
-    if isinstance(value, str | Loss) or callable(value):
-        return (_as_loss(value),)
-    if isinstance(value, Mapping):
-        parts: list[tuple[str | None, Any]] = [(str(name), part) for name, part in value.items()]
-    elif isinstance(value, Sequence):
-        parts = [(None, part) for part in value]
-    else:
-        raise ConfigError(
-            [f"loss={value!r}: must be a name, a Loss, a function, or several of them."]
-        )
-    if not parts:
-        raise ConfigError([f"loss={value!r}: must contain at least one loss."])
-    losses: list[Loss] = []
-    problems: list[str] = []
-    for output, part in parts:
-        try:
-            loss = _as_loss(part)
-        except ConfigError as error:
-            problems += error.problems
-            continue
-        losses.append(loss if output is None else loss.model_copy(update={"output": output}))
-    if problems:
-        raise ConfigError(problems)
-    return tuple(losses)
-
-
-def losses_to_json(losses: Sequence[Loss]) -> str | list[dict[str, Any]]:
-    """For JSON: the name of a single built-in loss with default options, or a list of records."""
-    if len(losses) == 1 and losses[0].plain:
-        return losses[0].name
-    return [loss.record() for loss in losses]
-
-
-def losses_from_json(value: Any) -> tuple[Loss, ...]:
-    """Read what `losses_to_json` wrote; nothing is imported.
-
-    Raises:
-        ConfigError: `value` is invalid.
-    """
-    if isinstance(value, str):
-        return _losses_of_name(value)
-    records = value
-    if not isinstance(records, list | tuple) or not records:
-        raise ConfigError([f"loss={value!r}: a record holds a name, or a list of losses."])
-    if not all(isinstance(record, Mapping) for record in records):
-        raise ConfigError([f"loss={value!r}: a record holds a name, or a list of losses."])
-    return tuple(Loss.from_record(record) for record in records)
-
-
-@lru_cache(maxsize=64)  # a list of runs reads the same few names a thousand times
-def _losses_of_name(name: str) -> tuple[Loss, ...]:
-    return (Loss.from_record({"name": name}),)
-
-
 def function_name(loss: str | Callable[..., Any]) -> str:
     """The name of a loss in messages."""
     if isinstance(loss, str):
         return loss
     return str(getattr(loss, "__name__", type(loss).__name__))
-
-
-def _as_loss(value: Any) -> Loss:
-    if isinstance(value, Loss):
-        return value
-    if isinstance(value, Mapping) and "name" in value:
-        if value.get(_RECORDED) and value["name"] not in OPTIONS:
-            said = value_text(value["name"])
-            reason = "a function, which its record does not hold. Give the function."
-            raise ConfigError([f"loss={said}: {reason}"])
-        return Loss(**value)
-    if isinstance(value, str) or callable(value):
-        return Loss(value)
-    raise ConfigError([f"loss={value!r}: must be a name, a Loss or a function of torch tensors."])
 
 
 def _function_of(name: str | Callable[..., Any]) -> Callable[..., Any] | None:

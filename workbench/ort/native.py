@@ -17,6 +17,13 @@ from workbench.errors import EngineError
 
 _FRONT_END = "onnxruntime.training"
 
+NO_TRAINING = "The installed onnxruntime is a build without training."
+INSTALL = "pip install onnxruntime-training-cpu==1.19.2"
+REINSTALL = (
+    "pip uninstall onnxruntime && pip install --force-reinstall onnxruntime-training-cpu==1.19.2"
+)
+"""In place of such a build: both packages have the same files."""
+
 
 def native() -> ModuleType:
     """The module `onnxruntime.capi._pybind_state`; loads neither torch nor the front ends.
@@ -33,18 +40,13 @@ def native() -> ModuleType:
             import_module("onnxruntime")
         except ImportError as error:
             raise EngineError(
-                f"ONNX Runtime cannot be loaded: {error}. "
-                "To fix it: pip install onnxruntime-training-cpu==1.19.2"
+                f"ONNX Runtime cannot be loaded: {error}. To fix it: {INSTALL}"
             ) from error
         finally:
             del sys.modules[_FRONT_END]
     module = import_module("onnxruntime.capi._pybind_state")
     if not hasattr(module, "TrainingAgent"):
-        raise EngineError(
-            "The installed onnxruntime is a build without training. To fix it: "
-            "pip uninstall onnxruntime && pip install --force-reinstall "
-            "onnxruntime-training-cpu==1.19.2"
-        )
+        raise EngineError(f"{NO_TRAINING} To fix it: {REINSTALL}")
     return module
 
 

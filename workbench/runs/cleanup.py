@@ -29,7 +29,7 @@ def remove_abandoned_files(runs: Path) -> None:
                 _clean_run_folder(RunFolder(path))
 
 
-def _settle_model(folder: RunFolder) -> None:
+def _clean_previous_model(folder: RunFolder) -> None:
     """Move the earlier model back, unless a new one was written; then remove the earlier one."""
     previous = folder.path / "model.previous"
     if not os.path.lexists(folder.model_path):
@@ -49,7 +49,7 @@ def _clean_run_folder(folder: RunFolder) -> None:
         remove_unfinished(folder.path)
         restore_previous(folder.path)
         forget_previous(folder.path)
-        _settle_model(folder)
+        _clean_previous_model(folder)
         for path in folder.path.iterdir():
             if TEMPORARY_RECORD.fullmatch(path.name):
                 with contextlib.suppress(OSError):

@@ -17,9 +17,10 @@ from pydantic import (
 
 from workbench.errors import ConfigError
 from workbench.files.user_path import user_path
-from workbench.losses.loss import Loss, as_losses, losses_from_json, losses_to_json
-from workbench.machine.threads import RECORD, default_threads, within_cores
-from workbench.settings.device import Device, as_device, memory_problem
+from workbench.losses.loss import Loss
+from workbench.losses.loss_list import as_losses, losses_from_json, losses_to_json
+from workbench.machine.threads import RECORD, within_cores
+from workbench.settings.device import Device, as_device, cores_of, memory_problem, threads_of
 from workbench.settings.engines import DEFAULT_ENGINE, EngineName, GraphKind, engine_info
 from workbench.settings.kernel_variants import TunedKernels
 from workbench.settings.lora import LoraOptions
@@ -35,16 +36,6 @@ OptimizerName = Literal["adamw", "sgd"]
 ScheduleName = Literal["constant", "linear", "cosine", "polynomial"]
 TUNINGS = ("kept", "off")
 """Values of `TrainingConfig.tuning` other than the path of a file."""
-
-
-def _default_threads(settings: dict[str, Any]) -> int:
-    """Number of cores of this machine, at most that of the device."""
-    return min(default_threads(), _cores(settings) or default_threads())
-
-
-def _cores(settings: Mapping[str, Any]) -> int | None:
-    device: Device | None = settings.get("device")
-    return None if device is None else device.cores
 
 
 class TrainingConfig(PlainNumbers):
@@ -116,7 +107,7 @@ class TrainingConfig(PlainNumbers):
         description="processes on this machine that share each batch and its gradients",
     )
     threads: int = Field(
-        default_factory=_default_threads,
+        default_factory=threads_of,
         ge=1,
         description="intra-op threads of the engine, at most the number of cores; several "
         "processes divide them, and each has at least one",
@@ -197,7 +188,7 @@ class TrainingConfig(PlainNumbers):
     @field_validator("threads")
     @classmethod
     def _bound_threads(cls, value: int, info: ValidationInfo) -> int | None:
-        cores = _cores(info.data)
+        cores = cores_of(info.data)
         if cores is not None and value > cores:
             raise ValueError(f"threads={value}: the device has {cores}; give {cores} or less.")
         return within_cores("threads", value, info)

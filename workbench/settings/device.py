@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from workbench.errors import nearest
+from workbench.machine.threads import default_threads
 from workbench.settings.engines import engine_info
 from workbench.settings.plain_numbers import PlainNumbers
 
@@ -89,3 +90,14 @@ def memory_problem(device: Device | None, engine: str) -> str:
         f"device.memory_bytes={memory_bytes}: not even a batch of 1 fits; a worker of {engine} "
         f"takes {least_bytes:,} bytes without a model. Give more."
     )
+
+
+def cores_of(settings: Mapping[str, Any]) -> int | None:
+    """Cores of the device among the settings of a run; None: those of this machine."""
+    device: Device | None = settings.get("device")
+    return None if device is None else device.cores
+
+
+def threads_of(settings: Mapping[str, Any]) -> int:
+    """Default number of threads: the cores of this machine, at most those of the device."""
+    return min(default_threads(), cores_of(settings) or default_threads())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import (
     ConfigDict,
@@ -31,18 +31,6 @@ _PLAN = re.compile(r"[A-Za-z][A-Za-z0-9_]*\+([A-Za-z0-9_]+\+)*:[012]:(-1|\d+)")
 
 _REMOVED = frozenset({"execution_provider"})
 """Options of older versions."""
-
-OptionStateName = Literal["on", "off", "not available here"]
-
-
-class OptionReport(NamedTuple):
-    """The effect of one option."""
-
-    option: str
-    """Its name in `ORTModuleOptions`."""
-    state: OptionStateName
-    reason: str = ""
-    """Its effect, or why it had none, as a short text."""
 
 
 class ORTModuleOptions(PlainNumbers):

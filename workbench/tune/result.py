@@ -21,7 +21,7 @@ from workbench.settings.kernel_variants import DEFAULT, VARIANTS
 from workbench.tuning_results.record import Entry, Family, Measured, TuningRecord
 from workbench.tuning_results.storage import write_tuning
 
-CLEARLY = 0.97
+CLEARLY_FASTER = 0.97
 """Another variant than the default is chosen where the interval of its ratio ends below this."""
 
 
@@ -189,5 +189,5 @@ def as_entry(
 
 def fastest(measured: list[Measured]) -> str:
     """The variant with the smallest ratio of those that are clearly faster; else the default."""
-    clear = [each for each in measured if each.high < CLEARLY]
+    clear = [each for each in measured if each.high < CLEARLY_FASTER]
     return min(clear, key=lambda each: each.ratio).variant if clear else DEFAULT

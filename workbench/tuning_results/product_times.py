@@ -12,7 +12,7 @@ from workbench.files.output_file import replacing_file
 from workbench.tuning_results.record import LARGEST_BYTES, Environment, Positive, Record
 from workbench.tuning_results.storage import processor_digest, storage_folder, this_environment
 
-CLEARLY = 0.85
+CLEARLY_FASTER = 0.85
 """Without the workbench's own kernels, ONNX Runtime's products are chosen where they take less than
 this share of the time of PyTorch's.
 
@@ -47,7 +47,7 @@ class ProductTimes(Record):
         Args:
             own_kernels: whether the workbench's own kernels run the rest of it.
         """
-        return self.ratio < (WITH_OWN_KERNELS if own_kernels else CLEARLY)
+        return self.ratio < (WITH_OWN_KERNELS if own_kernels else CLEARLY_FASTER)
 
     def sentence(self, *, own_kernels: bool) -> str:
         """The library whose products ORTModule uses, and why; see `prefers_onnxruntime`."""

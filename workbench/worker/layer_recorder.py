@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from workbench.engines.base import ParameterNorms
 from workbench.run_folder.events import EventWriter
+from workbench.worker.float_digits import rounded
 
 
 class LayerRecorder:
@@ -34,7 +35,7 @@ class LayerRecorder:
         self._events.write(
             "layer_statistics",
             step=step,
-            gradient_norms=[_rounded(_joined(each.gradient for each in one)) for one in groups],
+            gradient_norms=[rounded(_joined(each.gradient for each in one)) for one in groups],
             update_ratios=[
                 _ratio(_joined(each.update for each in one), _joined(each.weight for each in one))
                 for one in groups
@@ -48,9 +49,4 @@ def _joined(norms: Iterable[float]) -> float:
 
 
 def _ratio(update: float, weight: float) -> float | None:
-    return _rounded(update / weight) if weight > 0 else None
-
-
-def _rounded(value: float) -> float | None:
-    """Seven digits, as many as float32 has; None where it is not finite."""
-    return float(f"{value:.7g}") if math.isfinite(value) else None
+    return rounded(update / weight) if weight > 0 else None

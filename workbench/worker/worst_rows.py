@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.losses.loss import CLASS_LOSSES, Loss
 from workbench.run_folder.worst_predictions import MOST_ROWS, MOST_VALUES, PredictionKind
+from workbench.worker.float_digits import rounded
 from workbench.worker.row_losses import class_axis, row_losses
 
 
@@ -80,8 +81,8 @@ class WorstRows:
             prediction = row.output
         return {
             "row": row.row,
-            "loss": _rounded(row.loss),
-            "prediction": [_rounded(value) for value in prediction.ravel()[:MOST_VALUES].tolist()],
+            "loss": rounded(row.loss),
+            "prediction": [rounded(value) for value in prediction.ravel()[:MOST_VALUES].tolist()],
             "probability": probability,
         }
 
@@ -97,9 +98,4 @@ class WorstRows:
             share = float((shifted / shifted.sum()).max())
         else:
             share = math.exp(min(0.0, float(scores.max())))
-        return _rounded(share)
-
-
-def _rounded(value: float) -> float | None:
-    """Seven digits, as many as float32 has; None where it is not finite."""
-    return float(f"{value:.7g}") if math.isfinite(value) else None
+        return rounded(share)

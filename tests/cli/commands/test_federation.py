@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import pytest
 
 import workbench as wb
 from tests.cli.command import Invoke
+from workbench.cli.commands.federation import federate
+from workbench.cli.federation_options import OPTIONS
+from workbench.settings.federation import FederationOptions
+
+
+def test_every_setting_of_federated_training_is_an_option() -> None:
+    settings = set(FederationOptions.model_fields) - {"strategy_options"}
+    assert settings | {"strategy_option", "split"} == OPTIONS.keys()
+    assert OPTIONS.keys() <= inspect.signature(federate).parameters.keys()
 
 
 @pytest.mark.sweep  # notebooks/04_federated

@@ -10,7 +10,8 @@ import pytest
 import workbench as wb
 from tests.runs.recorded import changed, recorded
 from tests.runs.written import steps, write_run
-from workbench.controller.jobs.job import ComparisonJob, Training, outcome_of
+from workbench.controller.jobs.job import ComparisonJob, Training
+from workbench.controller.jobs.outcome import outcome_of
 from workbench.data import Dataset
 from workbench.errors import EngineError
 from workbench.runs import Run

@@ -16,8 +16,8 @@ from workbench.data import Batch
 from workbench.engines.torch_base.independent_rows import refuse_mixed_rows
 from workbench.engines.torch_base.torch_losses import TotalLoss
 from workbench.errors import ConfigError, UntrainableError
-from workbench.losses.loss import as_losses
 from workbench.losses.loss_functions import write_functions
+from workbench.losses.loss_list import as_losses
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(8, 12)).astype(np.float32)

@@ -8,7 +8,8 @@ from torch.nn import functional
 
 from workbench.engines.torch_base.torch_losses import TotalLoss, all_outputs, loss_function
 from workbench.errors import ConfigError, DataError
-from workbench.losses.loss import Loss, as_losses
+from workbench.losses.loss import Loss
+from workbench.losses.loss_list import as_losses
 
 
 @pytest.mark.parametrize(

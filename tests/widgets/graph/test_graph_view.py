@@ -69,8 +69,9 @@ def test_impossible_requests_are_errors(path: Path, tmp_path: Path) -> None:
         view.select("node_99")
     with pytest.raises(ConfigError, match="graph='training' is not shown"):
         view.describe("training")
-    with pytest.raises(ConfigError, match="by='colour'"):
-        view.paint(None, by="colour")
+    for unknown in ("colour", ""):
+        with pytest.raises(ConfigError, match=f"by='{unknown}'"):
+            view.paint(None, by=unknown)
     with pytest.raises(ConfigError, match="by='colour'"):
         view.export_node_data(tmp_path / "data.json", by="colour")
     with pytest.raises(ConfigError, match="no times of nodes yet"):

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from workbench.artifacts.generation.checkpoint import write_checkpoint_isolated
-from workbench.artifacts.generation.forward_graphs import Forward, outputs_only
+from workbench.artifacts.generation.forward_graphs import Forward
 from workbench.artifacts.generation.graph_statistics import graph_statistics
+from workbench.artifacts.generation.kept_outputs import outputs_only
 from workbench.artifacts.generation.manifest import make_manifest
 from workbench.artifacts.generation.provenance import provenance_of, write_provenance
 from workbench.artifacts.generation.trainable_graph import TrainableGraph, trainable_graph
@@ -31,7 +32,7 @@ from workbench.onnx_io.large_file import write_onnx
 from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
 from workbench.ort.graph.kernels.device_kernels import device_kernel_counts
-from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
+from workbench.ort.graph.rewrites.label_sparsity import leave_out_ignored_labels
 from workbench.ort.losses.losses import append_losses
 from workbench.ort.ondevice.checkpoint import write_nominal_checkpoint
 from workbench.ort.ondevice.optimizers import gradient_weight_decay, make_optimizer_model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.ort.graph.facts import both_passes, fusions, operator_counts, rewrites_of
+from workbench.ort.graph.node_statistics import both_passes, fusions, operator_counts, rewrites_of
 
 if TYPE_CHECKING:
     import onnx

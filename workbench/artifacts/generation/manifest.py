@@ -11,7 +11,7 @@ import numpy as np
 from workbench.artifacts.manifest_record import FORMAT_VERSION, KIND
 from workbench.export.export import EXPORTER
 from workbench.files.sha256 import sha256
-from workbench.losses.loss import losses_to_json
+from workbench.losses.loss_list import losses_to_json
 from workbench.machine.machine import package_versions
 from workbench.ort.ondevice.optimizers import ADAMW_BETAS, ADAMW_EPSILON
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from workbench.artifacts.generation.forward_graphs import Forward, initializer_names
+from workbench.artifacts.generation.forward_graphs import Forward
 from workbench.errors import UntrainableError
 from workbench.onnx_io.graph import unfit_sentence, unfit_weights
 from workbench.settings.requires_grad import trainable_names
@@ -54,7 +54,7 @@ def choose_parameters(
         chosen = trainable_names(forward.parameters, requires_grad)
     held = [
         name
-        for name in initializer_names(graph)
+        for name in (value.name for value in graph.graph.initializer)
         if name in forward.weights and forward.weights[name].dtype == np.float32
     ]
     leading = leading_to_outputs(graph, [name for name in held if name in set(chosen)])

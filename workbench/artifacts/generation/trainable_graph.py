@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.artifacts.generation.forward_graphs import Forward, first_output_only, forward_graphs
+from workbench.artifacts.generation.forward_graphs import Forward, forward_graphs
+from workbench.artifacts.generation.kept_outputs import first_output_only
 from workbench.artifacts.generation.lora_graphs import adapted_forward
 from workbench.artifacts.generation.parameters import Parameters, choose_parameters
 from workbench.artifacts.generation.step_counters import remove_step_counters
 from workbench.errors import ModelError, UntrainableError
 from workbench.export.buffer_writes import LostUpdateError
 from workbench.export.export import EXPORTERS
-from workbench.ort.graph.label_sparsity import SparseLoss, leave_out_ignored_labels
+from workbench.ort.graph.rewrites.label_sparsity import SparseLoss, leave_out_ignored_labels
 from workbench.settings.lora import LoraOptions
 from workbench.trainable import NodeFinding, Report, make_trainable
 from workbench.trainable.node_history import Replacement

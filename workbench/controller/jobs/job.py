@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from workbench.compare import Comparison
+from workbench.controller.jobs.outcome import listed, name_of, outcome_of, outcome_of_training
 from workbench.controller.jobs.single_step import SingleStep
 from workbench.controller.jobs.stopping import Stopping
 from workbench.controller.state import failure
-from workbench.display.number_format import loss_text
 from workbench.runs import Run
-from workbench.runs.failure import log_line
 from workbench.runs.figures.figure import plot_runs
-from workbench.runs.run_title import step_word, trained_by
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,20 +107,7 @@ class Training:
 
     @property
     def outcome(self) -> str:
-        groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
-        for engine in self.engines:
-            if engine in self.runs:
-                before, by, after = _outcome_parts(self.runs[engine])
-                sentence, line, log = after.partition("\nLog: ")
-                groups.setdefault((before, sentence), []).append((by, line + log))
-            elif engine in self._refused:
-                groups[self._refused[engine], ""] = [("", "")]
-        # Engines with the same result share one line: the status has little room.
-        lines = []
-        for (before, after), members in groups.items():
-            engines, logs = zip(*members, strict=True)
-            lines.append(f"{before}{_listed(engines)}{after}{''.join(logs)}")
-        return "\n".join(lines)
+        return outcome_of_training(self.engines, self.runs, self._refused)
 
     @property
     def failed(self) -> bool:
@@ -202,7 +187,7 @@ class ComparisonJob:
 
     @property
     def doing(self) -> str:
-        engines = _listed(self.engines)
+        engines = listed(self.engines)
         if self._stopping.asked:
             return self._stopping.text(f"the comparison of {engines}")
         status = self.status
@@ -222,7 +207,7 @@ class ComparisonJob:
         ended = [engine for engine in runs if engine not in failed]
         early = self.status in ("stopped", "interrupted")
         verb = f"{self.status.capitalize()} the comparison of" if early else "Compared"
-        lines = [f"{verb} {_listed(ended)} on {model_of(self)}."] if ended else []
+        lines = [f"{verb} {listed(ended)} on {model_of(self)}."] if ended else []
         return "\n".join([*lines, *(outcome_of(runs[engine]) for engine in failed)])
 
     @property
@@ -245,11 +230,6 @@ def model_of(job: Job | None) -> str:
     return next((str(run.spec["model"]) for run in job.runs.values()), "") if job else ""
 
 
-def name_of(run: Run) -> str:
-    """Label of a run by model and engine, as "digits-mlp on pytorch, 2 processes"."""
-    return f"{run.spec['model']} on {trained_by(run.spec)}"
-
-
 def is_part(run: Run, job: Job) -> bool:
     """Whether `run` is one of the runs that `job` has started or follows."""
     return any(each.id == run.id for each in job.runs.values())
@@ -257,44 +237,3 @@ def is_part(run: Run, job: Job) -> bool:
 
 def _any_failed(runs: dict[str, Run]) -> bool:
     return any(run.error is not None for run in runs.values())
-
-
-def outcome_of(run: Run) -> str:
-    """The result of `run`, in sentences."""
-    return "".join(_outcome_parts(run))
-
-
-def _listed(names: Sequence[str]) -> str:
-    """As "pytorch, ondevice and ortmodule"."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def _outcome_parts(run: Run) -> tuple[str, str, str]:
-    """The sentences before the engine, the engine with its processes or clients, and those
-    after."""
-    by = trained_by(run.spec)
-    before, _, after = _outcome_sentence(run).partition(f" on {by}")
-    return f"{before} on ", by, after
-
-
-def _outcome_sentence(run: Run) -> str:
-    done, total = run.progress
-    name, step = name_of(run), step_word(run.spec)
-    if run.status == "unreadable":
-        return f"{name} cannot be read: {run.error}"
-    if run.status == "failed":
-        return f"{name} failed after {step} {done:,}: {run.error}{log_line(run.folder)}"
-    if run.status == "stopped":
-        kept = run.reason or ("Its checkpoint is kept." if done else "Nothing was trained.")
-        return f"Stopped {name} at {step} {done:,} of {total:,}. {kept}"
-    if run.status == "interrupted":
-        return f"Interrupted {name} at {step} {done:,} of {total:,}. {run.reason}".rstrip()
-    evaluation = (run.summary or {}).get("evaluation")
-    reached = ""
-    if evaluation:
-        loss = evaluation["loss"]
-        reached = f", test loss {'not finite' if loss is None else loss_text(loss)}"
-        if evaluation["accuracy"] is not None:
-            reached += f", test accuracy {100 * evaluation['accuracy']:.1f} %"
-    return f"Trained {name}: {done:,} {step}s{reached}. {run.reason}".rstrip()

@@ -7,7 +7,8 @@ from typing import Any
 from workbench.artifacts import Artifacts
 from workbench.data.target_specs import is_row_shape
 from workbench.errors import EngineError
-from workbench.losses.loss import Loss, losses_from_json
+from workbench.losses.loss import Loss
+from workbench.losses.loss_list import losses_from_json
 from workbench.models import TensorSpec
 from workbench.settings.config import TrainingConfig
 from workbench.settings.lora import LoraOptions

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.losses.class_axis import has_classes_last
-from workbench.losses.loss import CLASS_LOSSES, Loss, as_losses
+from workbench.losses.loss import CLASS_LOSSES, Loss
 from workbench.losses.loss_functions import call_arguments, checked_scalar, load_function
+from workbench.losses.loss_list import as_losses
 from workbench.losses.loss_outputs import outputs_read
 from workbench.modules.flattened_outputs import flattened_outputs
 

@@ -89,7 +89,7 @@ class AutogradFunctions:
         self._pending.clear()
         return made
 
-    def settle(self, model: ir.Model) -> None:
+    def remove_detached_marks(self, model: ir.Model) -> None:
         """Remove the marks of calls that no gradient passes from `model`, as exported."""
         for node in model.graph:
             if node.metadata_props.get(FUNCTION_CALL) in self._detached:

@@ -8,13 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import onnx_ir as ir
-from onnxscript import opset20
 
-op: Any = opset20
-"""Builder of nodes; its annotations require tensors; it accepts lists too."""
-
-Value = Any
-"""A tensor as passed by torch's exporter; it has a shape and a dtype."""
+from workbench.export.translations.nodes import Value, number, op
 
 
 def attention_translations() -> dict[Any, Callable[..., Any]]:
@@ -55,9 +50,9 @@ def _attention(
     swapped[-2:] = swapped[:-3:-1]
     if enable_gqa:
         key, value = (_each_head(each, query.shape[-3]) for each in (key, value))
-    scaled = op.Mul(query, _number(scale, query))
+    scaled = op.Mul(query, number(scale, query))
     scores = op.MatMul(scaled, op.Transpose(key, perm=swapped))
-    zero, least = _number(0.0, query), _number(query.dtype.min, query)
+    zero, least = number(0.0, query), number(query.dtype.min, query)
     if is_causal:
         # Every query sees the first key: no row is empty.
         added = op.Where(_up_to_each(query, key), zero, least)
@@ -72,7 +67,7 @@ def _attention(
             seen = op.GreaterOrEqual(attn_mask, least)
             # Minus infinity less minus infinity is not a number, which no gradient passes, so it
             # is the lowest finite number. Either masks a score of usual size entirely.
-            half = _number(query.dtype.min / 2, query)
+            half = number(query.dtype.min / 2, query)
             raised = op.Add(attn_mask, op.Where(op.Less(attn_mask, half), op.Neg(half), zero))
             added = op.Where(seen, raised, least)
         weights = op.Where(seen, op.Softmax(op.Add(scores, added), axis=-1), zero)
@@ -99,7 +94,3 @@ def _each_head(value: Value, heads: int) -> Value:
     outer = op.Shape(value, end=-3)
     shape = op.Concat(outer, op.Constant(value_ints=[heads]), inner, axis=0)
     return op.Reshape(repeated, shape)
-
-
-def _number(value: float, like: Value) -> Value:
-    return op.Constant(value=ir.tensor(value, dtype=like.dtype))

@@ -10,17 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import onnx_ir as ir
-from onnxscript import opset20
-
+from workbench.export.translations.nodes import Value, number, op
 from workbench.onnx_io.graph_metadata import DETACHED, OPEN_BOUNDS
-
-op: Any = opset20
-"""Builder of nodes; its annotations require tensors; it accepts lists too."""
-
-Value = Any
-"""A tensor as passed by torch's exporter; it has a shape and a dtype."""
 
 _SOFTPLUS_THRESHOLD = 20.0
 """From here on softplus(x) is x in float32, and its slope 1."""
@@ -57,13 +48,8 @@ def elementwise_translations() -> dict[Any, Callable[..., Any]]:
     }
 
 
-def _number(value: float, like: Value) -> Value:
-    """A scalar of the dtype of `like`."""
-    return op.Constant(value=ir.tensor(np.array(value, like.dtype.numpy())))
-
-
 def _hardtanh(self: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value:
-    made = op.Clip(self, _number(min_val, self), _number(max_val, self))
+    made = op.Clip(self, number(min_val, self), number(max_val, self))
     made.producer().metadata_props[OPEN_BOUNDS] = "1"
     return made
 
@@ -98,17 +84,17 @@ def _bound(bound: Any, like: Value) -> Value | None:
     if bound is None:
         return None
     if isinstance(bound, int | float):
-        return _number(bound, like)
+        return number(bound, like)
     return bound if bound.dtype == like.dtype else op.Cast(bound, to=like.dtype)
 
 
 def _softplus(self: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
-    scaled = self if beta == 1.0 else op.Mul(self, _number(beta, self))
+    scaled = self if beta == 1.0 else op.Mul(self, number(beta, self))
     soft = op.Softplus(scaled)
-    soft = soft if beta == 1.0 else op.Div(soft, _number(beta, self))
+    soft = soft if beta == 1.0 else op.Div(soft, number(beta, self))
     if threshold >= _SOFTPLUS_THRESHOLD:
         return soft
-    return op.Where(op.Greater(scaled, _number(threshold, self)), self, soft)
+    return op.Where(op.Greater(scaled, number(threshold, self)), self, soft)
 
 
 def _log_sigmoid(self: Value) -> Value:
@@ -117,34 +103,34 @@ def _log_sigmoid(self: Value) -> Value:
 
 def _expm1(self: Value) -> Value:
     """2 exp(x / 2) sinh(x / 2), which is precise near zero."""
-    half = op.Mul(op.Clip(self, _number(_EXPM1_LEAST, self)), _number(0.5, self))
-    return op.Mul(op.Mul(op.Exp(half), op.Sinh(half)), _number(2.0, self))
+    half = op.Mul(op.Clip(self, number(_EXPM1_LEAST, self)), number(0.5, self))
+    return op.Mul(op.Mul(op.Exp(half), op.Sinh(half)), number(2.0, self))
 
 
 def _log1p(self: Value) -> Value:
     """asinh((x + x / (1 + x)) / 2), which is precise near zero."""
-    ratio = op.Div(self, op.Add(self, _number(1.0, self)))
-    return op.Asinh(op.Mul(op.Add(self, ratio), _number(0.5, self)))
+    ratio = op.Div(self, op.Add(self, number(1.0, self)))
+    return op.Asinh(op.Mul(op.Add(self, ratio), number(0.5, self)))
 
 
 def _logaddexp(self: Value, other: Value) -> Value:
     """The larger and what the other adds to it, so that nothing overflows."""
     equal = op.Equal(self, other)
     # Equal infinities have no difference.
-    gap = op.Where(equal, _number(0.0, self), op.Sub(self, other))
+    gap = op.Where(equal, number(0.0, self), op.Sub(self, other))
     return op.Add(op.Max(self, other), op.Softplus(op.Neg(op.Abs(gap))))
 
 
 def _xlogy(self: Value, other: Value) -> Value:
-    zero, one = _number(0.0, self), _number(1.0, self)
+    zero, one = number(0.0, self), number(1.0, self)
     without = op.And(op.Equal(self, zero), op.LessOrEqual(other, zero))
     return op.Mul(self, op.Log(op.Where(without, one, other)))
 
 
 def _sinc(self: Value) -> Value:
-    angle = op.Mul(self, _number(math.pi, self))
-    one = _number(1.0, self)
-    flat = op.Equal(angle, _number(0.0, self))
+    angle = op.Mul(self, number(math.pi, self))
+    one = number(1.0, self)
+    flat = op.Equal(angle, number(0.0, self))
     divisor = op.Where(flat, one, angle)
     return op.Where(flat, one, op.Div(op.Sin(divisor), divisor))
 
@@ -166,13 +152,13 @@ def _atan2(self: Value, other: Value) -> Value:
 
     Neither the ratio nor its gradient divides by zero, and at (0, 0) there is no gradient.
     """
-    y, x, zero = self, other, _number(0.0, self)
+    y, x, zero = self, other, number(0.0, self)
     steep = op.Greater(op.Abs(y), op.Abs(x))
     longer = op.Where(steep, y, x)
-    nowhere = op.Equal(longer, zero)
-    shorter = op.Where(nowhere, zero, op.Where(steep, x, y))
-    angle = op.Atan(op.Div(shorter, op.Where(nowhere, _number(1.0, self), longer)))
-    right = op.Mul(op.Sign(y), _number(math.pi / 2, self))
-    straight = op.Where(op.Less(y, zero), _number(-math.pi, self), _number(math.pi, self))
-    start = op.Where(steep, right, op.Where(op.Less(x, zero), straight, zero))
+    at_origin = op.Equal(longer, zero)
+    shorter = op.Where(at_origin, zero, op.Where(steep, x, y))
+    angle = op.Atan(op.Div(shorter, op.Where(at_origin, number(1.0, self), longer)))
+    signed_half_pi = op.Mul(op.Sign(y), number(math.pi / 2, self))
+    signed_pi = op.Where(op.Less(y, zero), number(-math.pi, self), number(math.pi, self))
+    start = op.Where(steep, signed_half_pi, op.Where(op.Less(x, zero), signed_pi, zero))
     return op.Add(start, op.Where(steep, op.Neg(angle), angle))

@@ -7,16 +7,10 @@ from typing import Any
 
 import numpy as np
 import onnx_ir as ir
-from onnxscript import opset20
 
 from workbench.errors import ModelError
+from workbench.export.translations.nodes import Value, number, op
 from workbench.onnx_io.graph_metadata import FOUND_ROWS
-
-op: Any = opset20
-"""Builder of nodes; its annotations require tensors; it accepts lists too."""
-
-Value = Any
-"""A tensor as passed by torch's exporter; it has a shape and a dtype."""
 
 
 def grouped_translations() -> dict[Any, Callable[..., Any]]:
@@ -106,20 +100,15 @@ def _histc(self: Value, bins: int = 100, min: float = 0, max: float = 0) -> Valu
     if min == max:
         low, high = op.ReduceMin(flat, keepdims=0), op.ReduceMax(flat, keepdims=0)
         alike = op.Equal(low, high)
-        low = op.Where(alike, op.Sub(low, _number(1.0, self)), low)
-        high = op.Where(alike, op.Add(high, _number(1.0, self)), high)
+        low = op.Where(alike, op.Sub(low, number(1.0, self)), low)
+        high = op.Where(alike, op.Add(high, number(1.0, self)), high)
     else:
-        low, high = _number(min, self), _number(max, self)
+        low, high = number(min, self), number(max, self)
     inside = op.And(op.GreaterOrEqual(flat, low), op.LessOrEqual(flat, high))
-    scaled = op.Mul(op.Sub(flat, low), op.Div(_number(bins, self), op.Sub(high, low)))
+    scaled = op.Mul(op.Sub(flat, low), op.Div(number(bins, self), op.Sub(high, low)))
     # The last part has its upper end.
-    place = op.Min(op.Floor(scaled), _number(bins - 1, self))
+    place = op.Min(op.Floor(scaled), number(bins - 1, self))
     numbers = op.Constant(value=ir.tensor(np.arange(bins, dtype=self.dtype.numpy())))
     equal = op.Equal(op.Unsqueeze(place, [1]), op.Unsqueeze(numbers, [0]))
     counted = op.And(equal, op.Unsqueeze(inside, [1]))
     return op.ReduceSum(op.Cast(counted, to=self.dtype), [0], keepdims=0)
-
-
-def _number(value: float, like: Value) -> Value:
-    """A scalar of the dtype of `like`."""
-    return op.Constant(value=ir.tensor(np.array(value, like.dtype.numpy())))

@@ -10,15 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnx_ir as ir
-from onnxscript import opset20
 
 from workbench.errors import ModelError
-
-op: Any = opset20
-"""Builder of nodes; its annotations require tensors; it accepts lists too."""
-
-Value = Any
-"""A tensor as passed by torch's exporter; it has a shape and a dtype."""
+from workbench.export.translations.nodes import Value, op
 
 
 def pooling_translations() -> dict[Any, Callable[..., Any]]:

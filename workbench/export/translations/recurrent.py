@@ -7,12 +7,8 @@ from typing import Any
 
 import numpy as np
 import onnx_ir as ir
-from onnxscript import opset20
 
-op: Any = opset20
-
-Value = Any
-"""A tensor as passed by torch's exporter; it has a shape and a dtype."""
+from workbench.export.translations.nodes import Value, op
 
 _GATES = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (0,)}
 """Index of PyTorch's gate at each place in ONNX."""

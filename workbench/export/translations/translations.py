@@ -8,22 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-import onnx_ir as ir
-from onnxscript import opset20
-
 from workbench.export.translations.attention import attention_translations
 from workbench.export.translations.elementwise import elementwise_translations
 from workbench.export.translations.grouped import grouped_translations
+from workbench.export.translations.nodes import Value, number, op
 from workbench.export.translations.pooling import pooling_translations
 from workbench.export.translations.recurrent import recurrent_translations
 from workbench.onnx_io.graph_metadata import DETACHED, DRAWN
-
-op: Any = opset20
-"""Builder of nodes; its annotations require tensors; it accepts lists too."""
-
-Value = Any
-"""A tensor as passed by torch's exporter; it has a shape and a dtype."""
 
 
 def translations() -> dict[Any, Callable[..., Any]]:
@@ -74,7 +65,7 @@ def _bernoulli(self: Value) -> Value:
 
 
 def _bernoulli_of(self: Value, p: float = 0.5) -> Value:
-    chance = op.Expand(_number(p, self), op.Shape(self))
+    chance = op.Expand(number(p, self), op.Shape(self))
     chance.dtype = self.dtype
     return _bernoulli(chance)
 
@@ -132,7 +123,7 @@ def _median_of_all(self: Value) -> Value:
     value, _ = _kth_smallest(flat, _half(op.Shape(flat)), 0, keepdim=True)
     # The gradient is divided among the elements that are equal to the median.
     return op.ReduceMax(
-        op.Where(op.Equal(flat, value), flat, _number(float("-inf"), self)), keepdims=0
+        op.Where(op.Equal(flat, value), flat, number(float("-inf"), self)), keepdims=0
     )
 
 
@@ -173,7 +164,7 @@ def _prefixes(self: Value, dim: int, rest: float) -> tuple[Value, int]:
     after = list(range(2, rank - axis + 1))
     within = op.LessOrEqual(op.Unsqueeze(places, [0]), op.Unsqueeze(places, [1]))
     within = op.Unsqueeze(within, after) if after else within
-    return op.Where(within, op.Unsqueeze(self, [axis]), _number(rest, self)), axis + 1
+    return op.Where(within, op.Unsqueeze(self, [axis]), number(rest, self)), axis + 1
 
 
 def _cdist(x1: Value, x2: Value, p: float, compute_mode: int | None) -> Value:  # noqa: ARG001
@@ -187,10 +178,10 @@ def _cdist(x1: Value, x2: Value, p: float, compute_mode: int | None) -> Value:  
     if p == float("inf"):
         return op.ReduceMax(distance, [-1], keepdims=0)
     if p == 0.0:
-        apart = op.Greater(distance, _number(0.0, x1))
+        apart = op.Greater(distance, number(0.0, x1))
         return op.ReduceSum(op.Cast(apart, to=x1.dtype), [-1], keepdims=0)
-    total = op.ReduceSum(op.Pow(distance, _number(p, x1)), [-1], keepdims=0)
-    return op.Pow(total, _number(1.0 / p, x1))
+    total = op.ReduceSum(op.Pow(distance, number(p, x1)), [-1], keepdims=0)
+    return op.Pow(total, number(1.0 / p, x1))
 
 
 _REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
@@ -203,12 +194,12 @@ def _scatter_reduce(
     data = self
     if not include_self:
         # The data begins at the neutral element of the reduction.
-        neutral = op.Expand(_number(_NEUTRAL[reduce], self), op.Shape(index))
+        neutral = op.Expand(number(_NEUTRAL[reduce], self), op.Shape(index))
         data = _scattered(self, dim, index, neutral, "none")
     if reduce != "mean":
         return _scattered(data, dim, index, src, _REDUCTIONS[reduce])
     total = _scattered(data, dim, index, src, "add")
-    one, none = _number(1.0, self), _number(0.0, self)
+    one, none = number(1.0, self), number(0.0, self)
     ones = op.Expand(one, op.Shape(index))
     counts = op.Expand(one, op.Shape(self))
     if not include_self:
@@ -218,8 +209,3 @@ def _scatter_reduce(
 
 def _scattered(data: Value, dim: int, index: Value, updates: Value, reduction: str) -> Value:
     return op.ScatterElements(data, index, updates, axis=dim, reduction=reduction)
-
-
-def _number(value: float, like: Value) -> Value:
-    """A scalar of the dtype of `like`."""
-    return op.Constant(value=ir.tensor(np.array(value, like.dtype.numpy())))

@@ -44,30 +44,30 @@ _NAMES_OF_OPTIM = {
 class _LazyPackage(ModuleType):
     """A package whose names are loaded at their first use."""
 
-    def __init__(self, name: str, homes: Mapping[str, str], others: Callable[[str], Any]) -> None:
+    def __init__(self, name: str, modules: Mapping[str, str], others: Callable[[str], Any]) -> None:
         """Create the package.
 
         Args:
             name: dotted name; other submodules are the package's own.
-            homes: the module that each of its names is in.
+            modules: the module that defines each of its names.
             others: finds any other name, or raises an AttributeError.
         """
         super().__init__(name, f"{name}, as the workbench provides it.")
         root = Path(str(native().__file__)).parents[2]
         self.__path__ = [str(root.joinpath(*name.split(".")))]
-        self._homes = dict(homes)
+        self._modules = dict(modules)
         self._others = others
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        home = self._homes.get(name)
-        value = self._others(name) if home is None else getattr(import_module(home), name)
+        module = self._modules.get(name)
+        value = self._others(name) if module is None else getattr(import_module(module), name)
         setattr(self, name, value)
         return value
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._homes})
+        return sorted({*super().__dir__(), *self._modules})
 
 
 def install() -> None:
@@ -107,16 +107,16 @@ def install() -> None:
 
 
 def _place_torch_ort(ortmodule: Mapping[str, str], optim: Mapping[str, str]) -> None:
-    """Register the package torch-ort, which is not installed, by the places of its names."""
+    """Register the package torch-ort, which is not installed, by the modules of its names."""
     samplers = ("LoadBalancingDistributedSampler", "LoadBalancingDistributedBatchSampler")
     data = dict.fromkeys(samplers, DATA)
-    for name, homes in (
+    for name, modules in (
         ("", {**ortmodule, "set_seed": _OF_ORTMODULE}),
         (".optim", optim),
         (".utils", data),
         (".utils.data", data),
     ):
-        _place(_LazyPackage(TORCH_ORT + name, homes, _submodule(TORCH_ORT + name)))
+        _place(_LazyPackage(TORCH_ORT + name, modules, _submodule(TORCH_ORT + name)))
 
 
 def _place(package: ModuleType) -> None:

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import ArtifactsError
 from workbench.onnx_io.rewrite_check import check_rewrite, output_spec, output_specs
-from workbench.ort.graph.batch_convolutions import write_batch_convolutions
 from workbench.ort.graph.gradient_overrides import HiddenNodes
+from workbench.ort.graph.identifiers import MICROSOFT
 from workbench.ort.graph.kernels.device_kernels import name_as_portable, write_device_kernels
 from workbench.ort.graph.memory.recompute import recompute_in_backward
 from workbench.ort.graph.node_origins import NodeOrigin, NodeOrigins
-from workbench.ort.graph.safe_pooling import write_safe_pooling
-from workbench.ort.graph.standard_gradients import write_standard_gradients
-from workbench.ort.graph.sums import write_additions
+from workbench.ort.graph.rewrites.batch_convolutions import write_batch_convolutions
+from workbench.ort.graph.rewrites.refused_sums import write_additions
+from workbench.ort.graph.rewrites.safe_pooling import write_safe_pooling
+from workbench.ort.graph.rewrites.standard_gradients import write_standard_gradients
 from workbench.ort.native import default_log_severity, native
 from workbench.settings.operator_kernels import ONNX_RUNTIME
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from workbench.trainable import NodeGradient, StateUpdate
 
-MICROSOFT = "com.microsoft"
 
 _ERROR = 3
 """Severity of ONNX Runtime's log."""

@@ -28,9 +28,9 @@ def smooth_l1(graph: LossGraph, loss: Loss, output: str, target: str) -> str:
     distance = graph.node("Abs", graph.node("Sub", output, target))
     near = graph.node("Less", distance, graph.constant(loss.beta))
     square = graph.node("Mul", distance, distance)
-    bowl = graph.node("Mul", square, graph.constant(0.5 / loss.beta))
-    slope = graph.node("Sub", distance, graph.constant(0.5 * loss.beta))
-    return _mean(graph, graph.node("Where", near, bowl, slope))
+    quadratic = graph.node("Mul", square, graph.constant(0.5 / loss.beta))
+    linear = graph.node("Sub", distance, graph.constant(0.5 * loss.beta))
+    return _mean(graph, graph.node("Where", near, quadratic, linear))
 
 
 def bce_with_logits(graph: LossGraph, loss: Loss, output: str, target: str) -> str:
@@ -45,17 +45,19 @@ def bce_with_logits(graph: LossGraph, loss: Loss, output: str, target: str) -> s
     half, one = graph.constant(0.5), graph.constant(1.0)
     size = graph.node("Abs", output)
     decay = graph.node("Exp", graph.node("Neg", size))
-    bend = graph.node("Log", graph.node("Add", decay, one))
+    log_term = graph.node("Log", graph.node("Add", decay, one))
     if loss.pos_weight is None:
         linear = graph.node("Mul", output, graph.node("Sub", half, target))
-        total = graph.node("Add", graph.node("Add", linear, graph.node("Mul", size, half)), bend)
+        total = graph.node(
+            "Add", graph.node("Add", linear, graph.node("Mul", size, half)), log_term
+        )
     else:
         extra = graph.constant(np.subtract(loss.pos_weight, 1.0))
         weight = graph.node("Add", graph.node("Mul", target, extra), one)
         linear = graph.node("Mul", output, graph.node("Sub", one, target))
-        wedge = graph.node("Mul", graph.node("Sub", size, output), half)
-        bent = graph.node("Mul", weight, graph.node("Add", wedge, bend))
-        total = graph.node("Add", linear, bent)
+        negative_part = graph.node("Mul", graph.node("Sub", size, output), half)
+        weighted = graph.node("Mul", weight, graph.node("Add", negative_part, log_term))
+        total = graph.node("Add", linear, weighted)
     if loss.weight is not None:
         total = graph.node("Mul", total, graph.constant(loss.weight))
     return _mean(graph, total)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, get_args
 
 from workbench.errors import ConfigError, nearest
+from workbench.ort.graph.identifiers import MICROSOFT
 from workbench.settings.config import OptimizerName
 
 if TYPE_CHECKING:
     import onnx
-
-
-MICROSOFT = "com.microsoft"
 
 ADAMW_BETAS = (0.9, 0.999)
 ADAMW_EPSILON = 1e-8

@@ -6,8 +6,8 @@ import json
 from collections.abc import Collection, Container, Iterator, Mapping
 from pathlib import Path
 
-from workbench.ort.graph.facts import forward_nodes
 from workbench.ort.graph.kernels.device_kernels import DOMAIN
+from workbench.ort.graph.node_statistics import forward_nodes
 from workbench.ort.graph.profiles import NodeTime, SessionRun, runs_of
 from workbench.ort.ondevice.ondevice import OPTIMIZER_PROFILE, TRAINING_PROFILE
 from workbench.run_folder.operator_timing import Timing

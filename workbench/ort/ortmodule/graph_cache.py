@@ -35,7 +35,7 @@ class GraphCache:
         """Number of calls that changed state of the module."""
         self._one_row_alike: bool | None = None
 
-    def settle(self, why_pytorch: str) -> None:
+    def use_pytorch(self, why_pytorch: str) -> None:
         """Have PyTorch run all such calls, for this reason."""
         self.why_pytorch = why_pytorch
         self._graphs.clear()

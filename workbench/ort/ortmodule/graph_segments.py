@@ -14,6 +14,7 @@ import torch
 
 from workbench.errors import EngineError
 from workbench.export.autograd.function_call import FunctionCall, function_name
+from workbench.ort.graph.identifiers import BOOL
 from workbench.ort.ortmodule.capture.export import STATE_PREFIX, ForwardGraph
 from workbench.ort.ortmodule.capture.layout import Layout, Slot
 from workbench.ort.ortmodule.capture.segments.graph_split import Call, Segment, split
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     import onnx
 
 Tensors = Sequence[torch.Tensor]
-
-_BOOL = 9
-"""ONNX's number of the type bool."""
 
 _NOT_YET = torch.empty(0)
 """Placeholder of a value before it is computed."""
@@ -100,6 +98,12 @@ class _Step(NamedTuple):
     part: _TrainedSegment | _ForwardSegment | _Application
     takes: tuple[int, ...]
     gives: tuple[int, ...]
+
+    def run(self, values: list[torch.Tensor], parameters: Tensors) -> None:
+        """Run the part on values at their places, and put its results there."""
+        results = self.part.run([values[place] for place in self.takes], parameters)
+        for place, result in zip(self.gives, results, strict=True):
+            values[place] = result
 
 
 class SegmentsState:
@@ -174,10 +178,8 @@ class Segments:
         """
         values = self._begin(tensors[: self._input_count])
         parameters = tensors[self._input_count :]
-        for part, takes, gives in self._steps:
-            results = part.run([values[place] for place in takes], parameters)
-            for place, result in zip(gives, results, strict=True):
-                values[place] = result
+        for step in self._steps:
+            step.run(values, parameters)
         return tuple([values[place] for place in self._results])
 
     @property
@@ -251,7 +253,7 @@ class Segments:
         booleans = frozenset(
             place
             for place, value in enumerate(segment.model.graph.output)
-            if value.type.tensor_type.elem_type == _BOOL
+            if value.type.tensor_type.elem_type == BOOL
         )
         constants = tuple(i for i, each in enumerate(tensors) if not each.requires_grad)
         part: _TrainedSegment | _ForwardSegment
@@ -279,10 +281,9 @@ class Segments:
         takes = tuple(self._place(name) for name in inputs)
         gives = tuple(self._place(name) for name in outputs)
         values += [_NOT_YET] * (len(self._places) - len(values))
-        results = part.run([values[place] for place in takes], parameters)
-        for place, result in zip(gives, results, strict=True):
-            values[place] = result
-        self._steps.append(_Step(part, takes, gives))
+        step = _Step(part, takes, gives)
+        step.run(values, parameters)
+        self._steps.append(step)
 
 
 def _constant(tensor: onnx.TensorProto) -> torch.Tensor:

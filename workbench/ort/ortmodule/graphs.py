@@ -111,7 +111,7 @@ class Graphs:
         tensors: list[torch.Tensor],
         read: ReadResults = ALL,
         *,
-        tries: bool = True,
+        with_trial: bool = True,
     ) -> BuiltGraph | Trial | str:
         """Graph for a call, built for the first of its kind; PyTorch's trial; or why there is none.
 
@@ -121,10 +121,10 @@ class Graphs:
             kwargs: of the call.
             tensors: list to which the inputs of the graph are appended.
             read: the results that training reads.
-            tries: PyTorch first tries a call that nothing is built for.
+            with_trial: PyTorch first with_trial a call that nothing is built for.
         """
         with self._lock:
-            return self._found(wrapper, args, kwargs, tensors, read, tries)
+            return self._found(wrapper, args, kwargs, tensors, read, with_trial)
 
     def _found(
         self,
@@ -133,7 +133,7 @@ class Graphs:
         kwargs: dict[str, Any],
         tensors: list[torch.Tensor],
         read: ReadResults,
-        tries: bool,
+        with_trial: bool,
     ) -> BuiltGraph | Trial | str:
         layout = self.layout if self.layout.is_current() else self._refresh_layout()
         why = AVERAGES if self._averages else _why_no_graph(layout)
@@ -142,7 +142,7 @@ class Graphs:
         call = _call(layout, args, kwargs, tensors, read)
         if isinstance(call, str):
             return call
-        found = self._for_kind(call, wrapper, tries)
+        found = self._for_kind(call, wrapper, with_trial)
         if not isinstance(found, BuiltGraph):
             return found
         try:
@@ -150,12 +150,14 @@ class Graphs:
         except OtherStateError:
             self._caches.clear()
             tensors.clear()
-            return self._found(wrapper, args, kwargs, tensors, read, tries)
+            return self._found(wrapper, args, kwargs, tensors, read, with_trial)
         if call.autocast is not None:
             tensors[:] = map(in_float32, tensors)
         return found
 
-    def _for_kind(self, call: _Call, wrapper: nn.Module, tries: bool) -> BuiltGraph | Trial | str:
+    def _for_kind(
+        self, call: _Call, wrapper: nn.Module, with_trial: bool
+    ) -> BuiltGraph | Trial | str:
         """Graph for `call`, as `find`; it has elements, and something requires a gradient."""
         cache = self._caches[call.key]
         if cache.why_pytorch:
@@ -170,9 +172,9 @@ class Graphs:
         if len(self.built) >= MOST_GRAPHS:
             return TOO_MANY
         check_tensors(call.tensors, self.layout)
-        trial = try_call(self._module, call.args, call.kwargs) if tries else UNTRIED
+        trial = try_call(self._module, call.args, call.kwargs) if with_trial else UNTRIED
         if trial.why_pytorch:
-            return self._noted(cache, trial)
+            return self._record_trial(cache, trial)
         if trial.set_up or self.layout.attributes.left_out:
             # From here on such calls change no state: all attributes can be watched.
             self._refresh_layout()
@@ -181,7 +183,7 @@ class Graphs:
         made = _built(lambda: cache.make(call.shapes, partial(self._build, call), alike))
         why = made if isinstance(made, str) else trial.why_not(made)
         if why:
-            cache.settle(why)
+            cache.use_pytorch(why)
             return why
         return made
 
@@ -215,13 +217,13 @@ class Graphs:
         found = result_dtypes(self._module, call.args, call.kwargs, made.structure, call.autocast)
         return made._replace(dtypes=found)
 
-    def _noted(self, cache: GraphCache, trial: Trial) -> Trial:
+    def _record_trial(self, cache: GraphCache, trial: Trial) -> Trial:
         """The trial that PyTorch ran; its reason is final unless it may have initialized state."""
         self.layout.attributes.leave_out_changed()
         cache.changes += 1
         if trial.only_state and cache.changes == 1:
             return trial._replace(why_pytorch=SETS_UP)
-        cache.settle(trial.why_pytorch)
+        cache.use_pytorch(trial.why_pytorch)
         return trial
 
 

@@ -38,7 +38,8 @@ from workbench.ort.ortmodule.fallback_reasons import EXPECTED, OMITTED, why_pyto
 from workbench.ort.ortmodule.graphs import Graphs
 from workbench.ort.ortmodule.module_wrapper import ModuleWrapper
 from workbench.ort.ortmodule.session.function import run_graph
-from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions, make_options
+from workbench.settings.option_report import OptionReport
+from workbench.settings.ortmodule_options import ORTModuleOptions, make_options
 
 _transforms_active = torch._C._are_functorch_transforms_active
 _traced_by_dynamo = torch.compiler.is_dynamo_compiling
@@ -255,7 +256,7 @@ class ORTModule(ModuleWrapper):
             UntrainableError: see the class.
         """
         given = self.before_forward(args, kwargs)
-        self._graphs.find(self, *given, [], self._read, tries=False)
+        self._graphs.find(self, *given, [], self._read, with_trial=False)
 
     def __getattr__(self, name: str) -> Any:
         value = super().__getattr__(name)
@@ -284,5 +285,5 @@ def _outside_of_dynamo(module: ORTModule, args: tuple[Any, ...], kwargs: dict[st
 
 def _as_dtype(result: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """A result of ONNX Runtime in the dtype of the module: booleans come as bytes."""
-    bytes_of_truth = dtype is torch.bool and result.dtype is torch.uint8
-    return result.view(dtype) if bytes_of_truth else result.to(dtype)
+    is_bool = dtype is torch.bool and result.dtype is torch.uint8
+    return result.view(dtype) if is_bool else result.to(dtype)

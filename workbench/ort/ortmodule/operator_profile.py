@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from workbench.ort.graph.facts import pytorch_kernels
 from workbench.ort.graph.kernels.device_kernels import DOMAIN
+from workbench.ort.graph.node_statistics import pytorch_kernels
 from workbench.ort.graph.profiles import runs_of
 from workbench.ort.ortmodule.module import ORTModule
 from workbench.ort.ortmodule.statistics import session_of

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from workbench.ort.graph.facts import (
-    both_passes,
-    fusions,
-    operator_counts,
-    rewrites_of,
-)
 from workbench.ort.graph.memory.kept_values import (
     axis_sizes,
     described_inputs,
     kept_between_passes,
     results_of,
+)
+from workbench.ort.graph.node_statistics import (
+    both_passes,
+    fusions,
+    operator_counts,
+    rewrites_of,
 )
 from workbench.ort.ortmodule.fallback_reasons import NORMAL_CALLS
 from workbench.ort.ortmodule.module import ORTModule

@@ -92,18 +92,18 @@ def with_base(model: Model, base: BaseCheckpoint, base_except: Sequence[str]) ->
     missing = [name for name in model.parameter_names if name not in base.weights]
     unknown = [] if base.has_others else [name for name in base.weights if name not in own]
     shared = [name for name in own if name in base.weights]
-    mistyped = [name for name in shared if own[name].dtype.kind != base.weights[name].dtype.kind]
-    misshapen = [name for name in shared if own[name].shape != base.weights[name].shape]
+    other_type = [name for name in shared if own[name].dtype.kind != base.weights[name].dtype.kind]
+    other_shape = [name for name in shared if own[name].shape != base.weights[name].shape]
     found = {
         "it lacks": {name: repr(name) for name in missing},
         "it has unknown": {name: repr(name) for name in unknown},
         "of another shape are": {
             name: f"{name!r} {list(base.weights[name].shape)} (expected {list(own[name].shape)})"
-            for name in misshapen
+            for name in other_shape
         },
         "of another type are": {
             name: f"{name!r} {base.weights[name].dtype.name} (expected {own[name].dtype.name})"
-            for name in mistyped
+            for name in other_type
         },
     }
     listed = {

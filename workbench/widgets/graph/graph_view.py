@@ -13,7 +13,7 @@ from workbench.errors import ConfigError, value_text
 from workbench.graph_view import GraphFile
 from workbench.graph_view.description import GraphDescription
 from workbench.graph_view.formats.model_explorer import write_model_explorer
-from workbench.graph_view.formats.node_data import write_node_data
+from workbench.graph_view.formats.node_data import NAMES, write_node_data
 from workbench.graph_view.formats.svg import write_svg
 from workbench.graph_view.initially_open import initially_open_groups
 from workbench.widgets.bundle import bundle
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from workbench.profiling import Profile
 
 EMPTY = "There is no graph yet: wb.GraphView(model), wb.GraphView(artifacts) or view.show(path)."
-
-PAINTS = ("", "time", "memory")
 
 
 class GraphView(anywidget.AnyWidget):
@@ -184,7 +182,7 @@ class GraphView(anywidget.AnyWidget):
         Raises:
             ConfigError: the profile names no nodes; or `by` is unknown.
         """
-        if by not in PAINTS:
+        if by not in NAMES:
             raise ConfigError([f'by={by!r}: must be "time" or "memory".'])
         self._profile = profile
         if profile is None:

@@ -16,7 +16,7 @@ from workbench.ort.graph.kernels.device_kernels import (
     name_as_portable,
     write_device_kernels,
 )
-from workbench.ort.graph.standard_gradients import write_standard_gradients
+from workbench.ort.graph.rewrites.standard_gradients import write_standard_gradients
 
 MICROSOFT = "com.microsoft"
 FLOAT, DOUBLE = TensorProto.FLOAT, TensorProto.DOUBLE

@@ -8,8 +8,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from workbench.ort.graph.facts import forward_nodes
 from workbench.ort.graph.memory.recompute import recompute_in_backward
+from workbench.ort.graph.node_statistics import forward_nodes
 
 ROWS, WIDTH = 5, 4
 

@@ -10,8 +10,8 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from workbench.ort.graph.einsum_products import write_einsum_products
 from workbench.ort.graph.padding.remove_padding import PaddingReport, remove_padding
+from workbench.ort.graph.rewrites.einsum_products import write_einsum_products
 
 TOLERANCE = 1e-6
 WORDS, WIDTH = 20, 8

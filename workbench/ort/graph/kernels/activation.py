@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.graph.identifiers import MICROSOFT
 from workbench.ort.graph.kernels.attention_parts import past_copies
 from workbench.ort.graph.kernels.column_sum import column_sum_axes
 
 if TYPE_CHECKING:
     import onnx
-
-MICROSOFT = "com.microsoft"
 
 
 class _Activation(NamedTuple):

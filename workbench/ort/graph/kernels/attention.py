@@ -14,8 +14,8 @@ import numpy as np
 
 from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.graph.identifiers import MICROSOFT
 from workbench.ort.graph.kernels.attention_parts import (
-    MICROSOFT,
     factor_of,
     is_mask_of,
     mixing_of,

@@ -8,11 +8,10 @@ import numpy as np
 
 from workbench.onnx_io.nodes import attribute, output
 from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.graph.identifiers import MICROSOFT
 
 if TYPE_CHECKING:
     import onnx
-
-MICROSOFT = "com.microsoft"
 
 _MASKED = -1e30
 """A mask's number from which on a key is masked whatever its score, and its probability is 0."""

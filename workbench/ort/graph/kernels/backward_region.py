@@ -6,13 +6,10 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.graph.identifiers import GRADIENT
 
 if TYPE_CHECKING:
     import onnx
-
-GRADIENT = "_grad"
-"""ONNX Runtime's gradient builder names the gradient of a value so; the parts of one that is a sum
-have numbers, as in `x_grad_0`."""
 
 _LARGEST = 60
 """Nodes of a region: more than any gradient that is looked for has."""

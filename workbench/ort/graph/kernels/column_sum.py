@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.graph.identifiers import FLOAT
 
 if TYPE_CHECKING:
     import onnx
-
-_FLOAT = 1
-"""Of `onnx.TensorProto`, which is loaded on use."""
 
 
 def column_sum_axes(editor: GraphEditor, node: onnx.NodeProto) -> int | None:
@@ -22,7 +20,7 @@ def column_sum_axes(editor: GraphEditor, node: onnx.NodeProto) -> int | None:
     axes = editor.constant(node.input[1]) if len(node.input) > 1 else None
     if axes is None or axes.size == 0 or attribute(node, "keepdims", 1):
         return None
-    if not editor.may_be_float(data) or editor.element_type(data) != _FLOAT:
+    if not editor.may_be_float(data) or editor.element_type(data) != FLOAT:
         return None
     if (axes < 0).any():
         if rank is None:

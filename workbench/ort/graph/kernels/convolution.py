@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.onnx_io.nodes import attribute, output
 from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.graph.identifiers import MICROSOFT
 from workbench.ort.graph.kernels.window_attributes import window_attributes
 
 if TYPE_CHECKING:
     import onnx
-
-_MICROSOFT = "com.microsoft"
 
 MOST_WEIGHTS = 2**16
 """Of a convolution that our kernels compute faster; 64 to 64 channels of 3 x 3 have 36,864."""
@@ -41,7 +40,7 @@ def write_convolution_kernels(model: onnx.ModelProto, domain: str) -> dict[str, 
     for node in editor.nodes:
         if (node.domain, node.op_type) == ("", "Conv"):
             made = _forward(editor, node, domain)
-        elif (node.domain, node.op_type) == (_MICROSOFT, "ConvGrad"):
+        elif (node.domain, node.op_type) == (MICROSOFT, "ConvGrad"):
             made = _backward(editor, node, domain)
         else:
             continue

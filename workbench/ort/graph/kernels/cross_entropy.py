@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.onnx_io.nodes import attribute, output
 from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.graph.identifiers import INT64, MICROSOFT
 
 if TYPE_CHECKING:
     import onnx
-
-_MICROSOFT = "com.microsoft"
-_INT64 = 7
-"""Of `onnx.TensorProto`, which is loaded on use."""
 
 
 def write_cross_entropy_kernels(model: onnx.ModelProto, domain: str) -> dict[str, str]:
@@ -30,7 +27,7 @@ def write_cross_entropy_kernels(model: onnx.ModelProto, domain: str) -> dict[str
     editor = GraphEditor(model.graph)
     replaced: dict[str, str] = {}
     for slope in editor.nodes:
-        if slope.op_type != "SoftmaxCrossEntropyLossGrad" or slope.domain != _MICROSOFT:
+        if slope.op_type != "SoftmaxCrossEntropyLossGrad" or slope.domain != MICROSOFT:
             continue
         loss = editor.producers.get(slope.input[1])
         if loss is None or not _computed(editor, loss, slope):
@@ -76,5 +73,5 @@ def _computed(editor: GraphEditor, loss: onnx.NodeProto, slope: onnx.NodeProto) 
         # Of the two ranks one may not be known, as that of a network's output.
         and (editor.rank(scores) == 2 or editor.rank(labels) == 1)
         and all(editor.may_be_float(name) for name in (scores, *weights))
-        and editor.element_type(labels) == _INT64
+        and editor.element_type(labels) == INT64
     )

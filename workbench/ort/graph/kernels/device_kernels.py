@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.onnx_io.nodes import attribute, output
 from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.graph.identifiers import INT64, MICROSOFT
 from workbench.ort.graph.kernels.activation import activation_kernel, write_activation_kernels
 from workbench.ort.graph.kernels.attention import write_attention_kernels
 from workbench.ort.graph.kernels.column_sum import column_sum_axes
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 DOMAIN = "workbench"
 """Of the operators; a session that runs them has registered their library."""
-
-_MICROSOFT = "com.microsoft"
 
 
 def write_device_kernels(model: onnx.ModelProto, but: Container[str] = ()) -> dict[str, str]:
@@ -174,11 +173,8 @@ def _embedding_gradient(editor: GraphEditor, node: onnx.NodeProto) -> _Found | N
     _, indices, gradient = node.input
     if attribute(node, "axis", 0) != 0 or not editor.may_be_float(gradient):
         return None
-    return ("EmbeddingGradient", {}) if editor.element_type(indices) == _INT64 else None
+    return ("EmbeddingGradient", {}) if editor.element_type(indices) == INT64 else None
 
-
-_INT64 = 7
-"""Of `onnx.TensorProto`, which is loaded on use."""
 
 _Write = Callable[["onnx.ModelProto", str, "Sequence[onnx.ValueInfoProto]"], dict[str, str]]
 
@@ -205,20 +201,20 @@ _Find = Callable[[GraphEditor, "onnx.NodeProto"], "_Found | None"]
 
 _FOUND: Mapping[tuple[str, str], tuple[str, _Find]] = {
     ("", "Gelu"): ("gelu", _activation),
-    (_MICROSOFT, "Gelu"): ("gelu", _activation),
-    (_MICROSOFT, "GeluGrad"): ("gelu", _activation),
-    (_MICROSOFT, "FastGelu"): ("gelu", _activation),
-    (_MICROSOFT, "FastGeluGrad"): ("gelu", _activation),
-    (_MICROSOFT, "QuickGelu"): ("silu", _activation),
-    (_MICROSOFT, "QuickGeluGrad"): ("silu", _activation),
+    (MICROSOFT, "Gelu"): ("gelu", _activation),
+    (MICROSOFT, "GeluGrad"): ("gelu", _activation),
+    (MICROSOFT, "FastGelu"): ("gelu", _activation),
+    (MICROSOFT, "FastGeluGrad"): ("gelu", _activation),
+    (MICROSOFT, "QuickGelu"): ("silu", _activation),
+    (MICROSOFT, "QuickGeluGrad"): ("silu", _activation),
     ("", "LayerNormalization"): ("layer_norm", _layer_normalization),
-    (_MICROSOFT, "LayerNormalizationGrad"): ("layer_norm", _layer_normalization_gradient),
+    (MICROSOFT, "LayerNormalizationGrad"): ("layer_norm", _layer_normalization_gradient),
     ("", "SimplifiedLayerNormalization"): ("layer_norm", _rms_normalization),
-    (_MICROSOFT, "SimplifiedLayerNormalizationGrad"): ("layer_norm", _rms_normalization_gradient),
+    (MICROSOFT, "SimplifiedLayerNormalizationGrad"): ("layer_norm", _rms_normalization_gradient),
     ("", "ReduceSum"): ("sum", _column_sum),
-    (_MICROSOFT, "ReluGrad"): ("relu", _relu_gradient),
-    (_MICROSOFT, "LogSoftmaxGrad_13"): ("softmax", _softmax_gradient),
-    (_MICROSOFT, "SoftmaxGrad_13"): ("softmax", _softmax_gradient),
-    (_MICROSOFT, "GatherGrad"): ("embedding", _embedding_gradient),
+    (MICROSOFT, "ReluGrad"): ("relu", _relu_gradient),
+    (MICROSOFT, "LogSoftmaxGrad_13"): ("softmax", _softmax_gradient),
+    (MICROSOFT, "SoftmaxGrad_13"): ("softmax", _softmax_gradient),
+    (MICROSOFT, "GatherGrad"): ("embedding", _embedding_gradient),
 }
 """Domain and operator -> its family, and the kernel of a node."""

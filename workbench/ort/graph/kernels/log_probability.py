@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING
 
 from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.graph.identifiers import INT64, MICROSOFT
 
 if TYPE_CHECKING:
     import onnx
-
-_MICROSOFT = "com.microsoft"
-_INT64 = 7
-"""Of `onnx.TensorProto`, which is loaded on use."""
 
 
 def write_log_probability_kernels(model: onnx.ModelProto, domain: str) -> dict[str, str]:
@@ -45,7 +42,7 @@ def write_log_probability_kernels(model: onnx.ModelProto, domain: str) -> dict[s
         forward = helper.make_node(
             "LogProbability", [scores, as_integers], [value, *rows], gather.name, domain=domain
         )
-        cast = helper.make_node("Cast", [labels], [as_integers], to=_INT64)
+        cast = helper.make_node("Cast", [labels], [as_integers], to=INT64)
         backward = helper.make_node(
             *("LogProbabilityGradient", [upstream, scores, as_integers, *rows]),
             *([gradient], slope.name),
@@ -75,7 +72,7 @@ def _nodes(
 ) -> tuple[onnx.NodeProto, list[onnx.NodeProto], onnx.NodeProto, onnx.NodeProto] | None:
     """The LogSoftmax whose gradient `slope` is, the node that takes its shape, if any, that which
     takes one class of each row, and that one's gradient; None of all else."""
-    if (slope.op_type, slope.domain) != ("LogSoftmaxGrad_13", _MICROSOFT):
+    if (slope.op_type, slope.domain) != ("LogSoftmaxGrad_13", MICROSOFT):
         return None
     logs = slope.input[1]
     softmax = editor.producer(logs, "LogSoftmax")
@@ -93,7 +90,7 @@ def _nodes(
         and (shape is None or editor.only_reader(shape.output[0]) is spread)
     )
     same = (
-        (spread.op_type, spread.domain) == ("GatherElementsGrad", _MICROSOFT)
+        (spread.op_type, spread.domain) == ("GatherElementsGrad", MICROSOFT)
         and spread.input[2] == gather.input[1]
         and editor.may_be_float(softmax.input[0])
         and all(_is_last(editor, node, softmax, slope) for node in (softmax, slope, gather, spread))

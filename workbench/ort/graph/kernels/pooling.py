@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.onnx_io.nodes import attribute, output
 from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.graph.identifiers import MICROSOFT
 from workbench.ort.graph.kernels.window_attributes import window_attributes
 
 if TYPE_CHECKING:
     import onnx
-
-_MICROSOFT = "com.microsoft"
 
 
 def write_pooling_kernels(model: onnx.ModelProto, domain: str) -> dict[str, str]:
@@ -95,7 +94,7 @@ def _relu(
     relu_slope = editor.only_reader(slope.output[0])
     if relu is None or relu_slope is None or pool.input[0] in editor.outputs:
         return None
-    if (relu_slope.domain, relu_slope.op_type) != (_MICROSOFT, "ReluGrad"):
+    if (relu_slope.domain, relu_slope.op_type) != (MICROSOFT, "ReluGrad"):
         return None
     if relu_slope.input[0] != slope.output[0]:
         return None

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.graph_editor import GraphEditor
-from workbench.ort.graph.kernels.backward_region import GRADIENT, BackwardRegion, backward_region
+from workbench.ort.graph.identifiers import GRADIENT
+from workbench.ort.graph.kernels.backward_region import BackwardRegion, backward_region
 
 if TYPE_CHECKING:
     import onnx

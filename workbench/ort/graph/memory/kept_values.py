@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.ort.graph.facts import YIELD, forward_nodes
+from workbench.ort.graph.node_statistics import YIELD, forward_nodes
 
 if TYPE_CHECKING:
     import onnx

@@ -17,7 +17,8 @@ import numpy as np
 
 from workbench.onnx_io.nodes import attribute
 from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
-from workbench.ort.graph.facts import forward_nodes
+from workbench.ort.graph.identifiers import GRADIENT, INT64, MICROSOFT
+from workbench.ort.graph.node_statistics import forward_nodes
 
 if TYPE_CHECKING:
     import onnx
@@ -29,13 +30,6 @@ CHEAP = frozenset(
     }
 )
 """Operators whose first result has the shape of their first input."""
-
-_MICROSOFT = "com.microsoft"
-_INT64 = 7
-"""Of `onnx.TensorProto`, which is loaded on use."""
-
-_GRADIENT = "_grad"
-"""Suffix by which ONNX Runtime's gradient builder names the gradient of a value."""
 
 
 def recompute_in_backward(model: onnx.ModelProto, *results: str) -> dict[str, str]:
@@ -66,7 +60,7 @@ def recompute_in_backward(model: onnx.ModelProto, *results: str) -> dict[str, st
     for i in sorted(forward):
         last = graph.node[i]
         node, value = _cheap(graph, places, last), last.output[0]
-        gradient = places.get(value + _GRADIENT)
+        gradient = places.get(value + GRADIENT)
         if node is None or gradient not in backward or value not in readers:
             continue
         source = node.input[0]
@@ -75,7 +69,7 @@ def recompute_in_backward(model: onnx.ModelProto, *results: str) -> dict[str, st
             kept = kept and last.output[1] in readers
         if not kept or _leads_to(graph, backward, places, value, gradient):
             continue
-        nodes = _repeated(node, last, value + _GRADIENT)
+        nodes = _repeated(node, last, value + GRADIENT)
         again += nodes
         for reader in readers[value]:
             _rename(graph.node[reader], value, nodes[-1].output[0])
@@ -167,7 +161,7 @@ def _repeated(node: onnx.NodeProto, last: onnx.NodeProto, gradient: str) -> list
         turned, shape = shape, f"{value}.sizes_again"
         rank = len(attribute(last, "perm", ()))
         order, axes = f"{value}.order_again", np.argsort(attribute(last, "perm", ()))
-        constant = helper.make_tensor(order, _INT64, [rank], axes.tolist())
+        constant = helper.make_tensor(order, INT64, [rank], axes.tolist())
         made.append(helper.make_node("Constant", [], [order], order, value=constant))
         made.append(helper.make_node("Gather", [turned, order], [shape], shape))
     made.append(helper.make_node("Reshape", [node.input[0], shape], [source], source))
@@ -179,7 +173,7 @@ def _repeated(node: onnx.NodeProto, last: onnx.NodeProto, gradient: str) -> list
         # It scales what the mask keeps as Dropout does.
         inputs = [again.output[0], last.output[1], *last.input[1:]]
         name = f"{value}.again"
-        made.append(helper.make_node("DropoutGrad", inputs, [name], name, domain=_MICROSOFT))
+        made.append(helper.make_node("DropoutGrad", inputs, [name], name, domain=MICROSOFT))
     return made
 
 

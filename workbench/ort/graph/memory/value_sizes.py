@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from workbench.ort.graph.identifiers import GRADIENT, INT64
+
 if TYPE_CHECKING:
     import onnx
-
-GRADIENT = "_grad"
-"""Suffix by which ONNX Runtime's gradient builder names the gradient of a value."""
 
 SHAPED_LIKE: Mapping[str, tuple[int, ...]] = {
     "BatchNormInternal": (0, 1, 1, 1, 1),
@@ -32,9 +31,6 @@ ROW_BY_ROW: Mapping[str, tuple[int, ...]] = {
 
 BY_FILTER: Mapping[str, int] = {"ConvolutionGradient": 2, "ConvolutionWeightGradient": 1}
 """Operators of the workbench: the output with a number for each filter of the third input."""
-
-_INT64 = 7
-"""Element type of `onnx.TensorProto`, which is loaded on use."""
 
 _LONGEST_CHAIN = 100
 """Largest number of rounds of inference, each of which may complete inputs of the next."""
@@ -126,11 +122,11 @@ def _added(
                 continue
             if node.op_type == "NonZero" and node.input[0] in known:
                 sizes = known[node.input[0]][1]
-                yield name, (_INT64, (len(sizes), math.prod(sizes)))  # an upper bound
+                yield name, (INT64, (len(sizes), math.prod(sizes)))  # an upper bound
                 continue
             if node.op_type == "ConcatTraining" and all(each in known for each in node.input):
                 kind, sizes = _joined(node, [known[each] for each in node.input])
-                yield name, (_INT64, (len(node.input),)) if index else (kind, sizes)
+                yield name, (INT64, (len(node.input),)) if index else (kind, sizes)
                 continue
             if index in ROW_BY_ROW.get(node.op_type, ()) and node.input[0] in known:
                 kind, sizes = known[node.input[0]]

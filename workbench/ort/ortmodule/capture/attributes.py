@@ -86,7 +86,7 @@ class Attributes:
         self._values = list(map(_contents, self._cells))
         for value in self._values:
             self._visit(value)
-        self._settle()
+        self._record_versions()
 
     def unchanged(self) -> bool:
         """Whether nothing has changed; takes half a microsecond for a module."""
@@ -122,9 +122,9 @@ class Attributes:
         versions = zip(self._held, self._versions, strict=True)
         self._tensors = {id(each): each for each, version in versions if each._version == version}
         self._count = sum(map(len, self._owners))
-        self._settle()
+        self._record_versions()
 
-    def _settle(self) -> None:
+    def _record_versions(self) -> None:
         views: Any = [(held.items(), now.items()) for held, now in self._pairs if held]
         self._views = views
         self._held = list(self._tensors.values())

@@ -17,7 +17,7 @@ from workbench.export.autograd.function_call import FunctionCall
 from workbench.export.effects.changed_state import ChangedStateError
 from workbench.export.export import EXPORTERS, export_onnx
 from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, LAYER, SIZE_RANGES
-from workbench.ort.ortmodule.capture.nested_values.constant_objects import settled
+from workbench.ort.ortmodule.capture.nested_values.constant_objects import verified_results
 from workbench.ort.ortmodule.capture.nested_values.omitted_results import (
     ALL,
     ReadResults,
@@ -196,7 +196,7 @@ def export_forward(
     _name_layers_as_the_module_does(model)
     calls = tuple(functions.calls) if has_calls(model) else ()
     structure, dtypes = found
-    structure = settled(structure, module, arguments, tensors, dynamic, autocast)
+    structure = verified_results(structure, module, arguments, tensors, dynamic, autocast)
     return ForwardGraph(model, inputs, structure, dtypes, calls, size_ranges(model))
 
 

@@ -9,9 +9,9 @@ from workbench.onnx_io.rewrite_check import check_rewrite, output_spec, output_s
 from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.kernels.device_kernels import device_kernel_counts
 from workbench.ort.graph.memory.recompute import recompute_in_backward
-from workbench.ort.graph.safe_pooling import write_safe_pooling
-from workbench.ort.graph.standard_gradients import write_standard_gradients
-from workbench.ort.graph.sums import write_additions
+from workbench.ort.graph.rewrites.refused_sums import write_additions
+from workbench.ort.graph.rewrites.safe_pooling import write_safe_pooling
+from workbench.ort.graph.rewrites.standard_gradients import write_standard_gradients
 from workbench.ort.ortmodule.aten import Kernels, Libraries, use_pytorch_kernels
 from workbench.ort.ortmodule.differentiate.own_kernels import OwnKernels, use_own_kernels
 from workbench.settings.ortmodule_options import ORTModuleOptions

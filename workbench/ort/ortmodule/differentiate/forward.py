@@ -7,11 +7,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
-from workbench.ort.graph.einsum_products import write_einsum_products
-from workbench.ort.graph.gelu_approximation import approximate_gelu
 from workbench.ort.graph.gradient import parameters_as_inputs
-from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
 from workbench.ort.graph.padding.remove_padding import PaddingReport, remove_padding
+from workbench.ort.graph.rewrites.einsum_products import write_einsum_products
+from workbench.ort.graph.rewrites.gelu_approximation import approximate_gelu
+from workbench.ort.graph.rewrites.label_sparsity import leave_out_ignored_labels
 from workbench.ort.ortmodule.aten import Fused, Libraries, fuse_layers
 from workbench.ort.ortmodule.differentiate.constant_results import keep_constant_results
 from workbench.ort.ortmodule.differentiate.graph_options import (
@@ -20,7 +20,8 @@ from workbench.ort.ortmodule.differentiate.graph_options import (
     label_report,
     padding_report,
 )
-from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
+from workbench.settings.option_report import OptionReport
+from workbench.settings.ortmodule_options import ORTModuleOptions
 from workbench.trainable import leading_to_outputs, make_trainable
 from workbench.trainable.custom_gradient import NodeGradient
 from workbench.trainable.report import Report

@@ -32,7 +32,8 @@ from workbench.ort.ortmodule.differentiate.graph_options import (
 )
 from workbench.ort.ortmodule.differentiate.own_kernels import OwnKernels
 from workbench.ort.ortmodule.differentiate.saved_graphs import SavedGraphs
-from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
+from workbench.settings.option_report import OptionReport
+from workbench.settings.ortmodule_options import ORTModuleOptions
 
 if TYPE_CHECKING:
     import onnx

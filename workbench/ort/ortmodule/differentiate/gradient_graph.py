@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from workbench.ort.ortmodule.aten import Kernels
 from workbench.ort.ortmodule.differentiate.buffer_changes import BufferChanges
-from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
+from workbench.settings.option_report import OptionReport
+from workbench.settings.ortmodule_options import ORTModuleOptions
 from workbench.trainable.report import Report
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from workbench.ort.graph.facts import YIELD
+from workbench.ort.graph.node_statistics import YIELD
 from workbench.ort.ortmodule.capture.segments.graph_split import read_by
 
 

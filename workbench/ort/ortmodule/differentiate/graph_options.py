@@ -10,7 +10,8 @@ from workbench.ort.native import default_log_severity, native
 from workbench.ort.ortmodule.aten import Kernels, Libraries
 from workbench.ort.ortmodule.differentiate.own_kernels import OwnKernels
 from workbench.settings.operator_kernels import libraries_of, sentence_of
-from workbench.settings.ortmodule_options import OptionReport, OptionStateName, ORTModuleOptions
+from workbench.settings.option_report import OptionReport, OptionStateName
+from workbench.settings.ortmodule_options import ORTModuleOptions
 
 if TYPE_CHECKING:
     import onnx

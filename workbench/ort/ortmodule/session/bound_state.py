@@ -69,12 +69,12 @@ class BoundState:
                 self._kinds[index] = kind
                 self.tensors[index] = tensor
                 shared = tensor.detach().clone() if copied else tensor
-                self.values[index] = self._wrap(*crossing(shared))
+                self.values[index] = self._wrap(*as_dlpack(shared))
                 # A copy of a non-contiguous tensor is outdated after the next update.
                 self._addresses[index] = tensor.data_ptr() if contiguous else _NEVER
 
 
-def crossing(tensor: torch.Tensor) -> tuple[object, bool]:
+def as_dlpack(tensor: torch.Tensor) -> tuple[object, bool]:
     """`tensor` as a DLPack capsule, and whether its bytes are booleans.
 
     On the same memory, or on a copy if it is not contiguous.

@@ -14,7 +14,7 @@ from workbench.ort.native import native
 from workbench.ort.ortmodule.capture.export import STATE_PREFIX
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.differentiate.buffer_changes import BufferChanges, normalizations_of
-from workbench.ort.ortmodule.session.bound_state import BoundState, crossing
+from workbench.ort.ortmodule.session.bound_state import BoundState, as_dlpack
 from workbench.ort.ortmodule.session.buffer_updates import BufferUpdates
 from workbench.ort.ortmodule.session.session_options import native_options
 from workbench.settings.ortmodule_options import ORTModuleOptions
@@ -80,7 +80,7 @@ class ForwardSession:
         """The outputs of the graph; buffers are updated. `state` must be current."""
         feeds, fetches = self._vector(), self._vector()
         for tensor in inputs:
-            feeds.push_back(*crossing(tensor))
+            feeds.push_back(*as_dlpack(tensor))
         for value in self.state.values:
             feeds.push_back(value)
         self._session.run_with_ortvaluevector(

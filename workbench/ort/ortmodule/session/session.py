@@ -19,7 +19,7 @@ from workbench.ort.ortmodule.differentiate.memory_optimizer import (
     recompute_report,
     recomputing,
 )
-from workbench.ort.ortmodule.session.bound_state import BoundState, crossing
+from workbench.ort.ortmodule.session.bound_state import BoundState, as_dlpack
 from workbench.ort.ortmodule.session.buffer_updates import BufferUpdates
 from workbench.ort.ortmodule.session.observation import SessionObservation, end_profile, observed
 from workbench.ort.ortmodule.session.session_options import (
@@ -27,7 +27,8 @@ from workbench.ort.ortmodule.session.session_options import (
     node_count,
     session_report,
 )
-from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
+from workbench.settings.option_report import OptionReport
+from workbench.settings.ortmodule_options import ORTModuleOptions
 
 
 class GradientSession:
@@ -109,7 +110,7 @@ class GradientSession:
         """
         feeds = self._vector()
         for tensor in inputs:
-            feeds.push_back(*crossing(tensor))
+            feeds.push_back(*as_dlpack(tensor))
         for value in self.state.values:
             feeds.push_back(value)
         fetches, run = self._vector(), self._partial_run()
@@ -129,7 +130,7 @@ class GradientSession:
         """
         feeds, fetches = self._vector(), self._vector()
         for tensor in gradients:
-            feeds.push_back(*crossing(tensor))
+            feeds.push_back(*as_dlpack(tensor))
         try:
             self._agent.run_backward(feeds, fetches, run)
         except Exception as error:

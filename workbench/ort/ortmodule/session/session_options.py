@@ -9,7 +9,8 @@ import torch
 
 from workbench.ort.native import native
 from workbench.ort.ortmodule.deterministic import is_deterministic
-from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
+from workbench.settings.option_report import OptionReport
+from workbench.settings.ortmodule_options import ORTModuleOptions
 
 _SKIP_FUSION = "SkipLayerNormFusion"
 """It drops the deviation output of LayerNormalization even if it is read."""

@@ -11,7 +11,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from workbench.errors import UntrainableError
-from workbench.ort.ortmodule.capture.nested_values.constant_objects import settled
+from workbench.ort.ortmodule.capture.nested_values.constant_objects import verified_results
 from workbench.ort.ortmodule.capture.nested_values.structure import Structure, flatten, rebuild
 
 SHARED = [1]
@@ -28,7 +28,7 @@ def of_results(value: Any) -> Structure:
     x = torch.zeros(3, 4)
     arguments = flatten(((x,), {}), [])
     structure = flatten(value, [], results=True)
-    return settled(structure, Returns(), arguments, [x], [{}])
+    return verified_results(structure, Returns(), arguments, [x], [{}])
 
 
 @pytest.mark.fault
@@ -56,7 +56,9 @@ def test_a_dtype_under_autocast_is_compared_with_that_of_a_call_under_it() -> No
     x = torch.zeros(3, 3)
     value = (x.bfloat16(), "torch.bfloat16")
     structure = flatten(value, [], results=True)
-    found = settled(structure, NamesDtype(), flatten(((x,), {}), []), [x], [{}], torch.bfloat16)
+    found = verified_results(
+        structure, NamesDtype(), flatten(((x,), {}), []), [x], [{}], torch.bfloat16
+    )
     assert rebuild(found, iter([value[0]])) == value
 
 
@@ -108,7 +110,7 @@ def test_a_function_that_keeps_a_list_of_its_call_is_refused(make: Any) -> None:
     x = torch.zeros(3, 4)
     structure = flatten((x, make()), [], results=True)
     with pytest.raises(UntrainableError, match=r"holds a builtins.list, .* cannot be copied"):
-        settled(structure, Counts(), flatten(((x,), {}), []), [x], [{}])
+        verified_results(structure, Counts(), flatten(((x,), {}), []), [x], [{}])
 
 
 def without_a_value() -> Any:
@@ -127,6 +129,6 @@ def test_a_function_of_a_name_that_was_never_assigned_comes_back() -> None:
 
     x = torch.zeros(3, 4)
     structure = flatten((x, without_a_value()), [], results=True)
-    structure = settled(structure, Returned(), flatten(((x,), {}), []), [x], [{}])
+    structure = verified_results(structure, Returned(), flatten(((x,), {}), []), [x], [{}])
     with pytest.raises(NameError):
         rebuild(structure, iter([x]))[1]()

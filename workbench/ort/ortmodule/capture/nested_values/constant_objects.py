@@ -39,7 +39,7 @@ _FIXED = (tuple, frozenset, FunctionType, type(None))
 """Types whose objects hold nothing that a call could change, other than what they refer to."""
 
 
-def settled(
+def verified_results(
     structure: Structure,
     module: nn.Module,
     arguments: Structure,

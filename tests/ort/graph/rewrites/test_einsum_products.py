@@ -10,7 +10,7 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper
 
-from workbench.ort.graph.einsum_products import write_einsum_products
+from workbench.ort.graph.rewrites.einsum_products import write_einsum_products
 
 Size = int | str
 SIZES = {"batch": 2, "time": 3, "b": 4}

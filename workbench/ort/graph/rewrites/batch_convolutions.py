@@ -14,11 +14,10 @@ import numpy as np
 
 from workbench.onnx_io.nodes import attribute, output
 from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.graph.identifiers import MICROSOFT
 
 if TYPE_CHECKING:
     import onnx
-
-_MICROSOFT = "com.microsoft"
 
 LEAST_WEIGHTS = 2**16
 """Fewest weights of such a convolution. Fewer stay in the fastest cache."""
@@ -43,7 +42,7 @@ def write_batch_convolutions(model: onnx.ModelProto) -> dict[str, str]:
         made = None
         if (node.domain, node.op_type) == ("", "Conv"):
             made = _convolution(editor, node)
-        elif (node.domain, node.op_type) == (_MICROSOFT, "ConvGrad"):
+        elif (node.domain, node.op_type) == (MICROSOFT, "ConvGrad"):
             made = _gradient(editor, node)
         if made:
             editor.replace([node], made)

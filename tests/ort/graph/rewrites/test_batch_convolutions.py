@@ -11,7 +11,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from tests.ort.graph.kernels.test_device_kernels import DOUBLE, FLOAT, MICROSOFT, model_of
-from workbench.ort.graph.batch_convolutions import write_batch_convolutions
+from workbench.ort.graph.rewrites.batch_convolutions import write_batch_convolutions
 
 Array = np.ndarray[Any, Any]
 

@@ -9,8 +9,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
 from workbench.ort.graph.memory.memory_plan import memory_plan
+from workbench.ort.graph.rewrites.label_sparsity import leave_out_ignored_labels
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 WIDTH, CLASSES, LENGTH = 8, 50, 6

@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from workbench.ort.graph.standard_gradients import write_standard_gradients
+from workbench.ort.graph.rewrites.standard_gradients import write_standard_gradients
 
 Array = np.ndarray[Any, Any]
 FLOAT, INT64, INT32 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32

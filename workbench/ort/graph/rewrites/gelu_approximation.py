@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
+from workbench.ort.graph.identifiers import MICROSOFT
 
 if TYPE_CHECKING:
     import onnx
-
-MICROSOFT = "com.microsoft"
 
 
 def approximate_gelu(model: onnx.ModelProto) -> int:

@@ -1,4 +1,4 @@
-"""Facts about a graph of both passes: its nodes, and what ONNX Runtime fused."""
+"""Statistics of the nodes of a training graph: by pass and operator, and what was fused."""
 
 from __future__ import annotations
 

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.graph.identifiers import INT64
 
 if TYPE_CHECKING:
     import onnx
 
 _BETWEEN = {"Where", "Unsqueeze", "Squeeze", "GatherElements", "Neg", "Not", "Cast"}
 """Operators between the log softmax, or the comparison of labels, and the sums over all rows."""
-
-_INT64 = 7
-"""Element type of `onnx.TensorProto`, which is loaded on use."""
 
 
 class IgnoringLoss(NamedTuple):
@@ -46,7 +44,7 @@ def _one_operator(graph: GraphEditor, node: onnx.NodeProto) -> IgnoringLoss | No
     ignored = attribute(node, "ignore_index", None)
     if ignored is None or graph.rank(scores) != 2 or graph.rank(labels) != 1:
         return None
-    if attribute(node, "reduction", b"mean") == b"none" or graph.element_type(labels) != _INT64:
+    if attribute(node, "reduction", b"mean") == b"none" or graph.element_type(labels) != INT64:
         return None
     if any(name in graph.outputs or graph.readers(name) for name in node.output[1:]):
         return None

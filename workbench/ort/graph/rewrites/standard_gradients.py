@@ -14,11 +14,10 @@ import numpy as np
 
 from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.graph.identifiers import MICROSOFT
 
 if TYPE_CHECKING:
     import onnx
-
-_MICROSOFT = "com.microsoft"
 
 
 def write_standard_gradients(model: onnx.ModelProto, but: Collection[str] = ()) -> dict[str, str]:
@@ -186,11 +185,11 @@ def _exponent(editor: GraphEditor, name: str) -> np.ndarray[Any, Any] | None:
 _Write = Callable[[GraphEditor, "onnx.NodeProto"], "list[onnx.NodeProto] | None"]
 
 _WRITERS: Mapping[tuple[str, str], tuple[str, _Write]] = {
-    (_MICROSOFT, "FastGeluGrad"): ("gelu", _fast_gelu_gradient),
-    (_MICROSOFT, "GatherGrad"): ("embedding", _gather_gradient),
-    (_MICROSOFT, "GeluGrad"): ("gelu", _gelu_gradient),
-    (_MICROSOFT, "LogSoftmaxGrad_13"): ("softmax", _log_softmax_gradient),
-    (_MICROSOFT, "ReluGrad"): ("relu", _relu_gradient),
+    (MICROSOFT, "FastGeluGrad"): ("gelu", _fast_gelu_gradient),
+    (MICROSOFT, "GatherGrad"): ("embedding", _gather_gradient),
+    (MICROSOFT, "GeluGrad"): ("gelu", _gelu_gradient),
+    (MICROSOFT, "LogSoftmaxGrad_13"): ("softmax", _log_softmax_gradient),
+    (MICROSOFT, "ReluGrad"): ("relu", _relu_gradient),
     ("", "Pow"): ("", _first_power),
 }
 """Domain and operator -> its family, and the function that replaces it."""

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from workbench.ort.graph.sums import write_additions
+from workbench.ort.graph.rewrites.refused_sums import write_additions
 
 
 def summed(read: str, others: list[str]) -> Any:

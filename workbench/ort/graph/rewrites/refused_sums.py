@@ -1,4 +1,4 @@
-"""Sums of two that ONNX Runtime cannot load."""
+"""Replaces Sum nodes of two inputs that ONNX Runtime cannot load by Add nodes."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from workbench.onnx_io.nodes import attribute, sort_nodes
 from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.ort.graph.graph_editor import GraphEditor
-from workbench.ort.graph.ignoring_loss import IgnoringLoss, ignoring_loss
+from workbench.ort.graph.identifiers import INT64
+from workbench.ort.graph.rewrites.ignoring_loss import IgnoringLoss, ignoring_loss
 
 if TYPE_CHECKING:
     import onnx
@@ -22,9 +23,6 @@ _LOSSES = {"LogSoftmax", "SoftmaxCrossEntropyLoss"}
 
 _ELEMENTWISE = {"Tanh", "Gelu", "Relu", "Sigmoid", "Erf", "Identity"}
 """Elementwise operators."""
-
-_INT64 = 7
-"""Element type of `onnx.TensorProto`, which is loaded on use."""
 
 _END = 2**63 - 1
 """End of a slice without an end."""
@@ -120,7 +118,7 @@ def _rows_that_count(graph: GraphEditor, name: str, labels: str, ignored: str) -
     indices = _add(graph, "NonZero", [kept], f"{name}.indices")
     rows = _add(graph, "Squeeze", [indices, graph.integers([0])], f"{name}.rows")
     # ONNX Runtime reuses memory where it knows that sizes are the same.
-    graph.declare(rows, _INT64, [f"{name}.count"])
+    graph.declare(rows, INT64, [f"{name}.count"])
     return rows
 
 

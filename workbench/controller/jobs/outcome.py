@@ -1,0 +1,82 @@
+"""The result of runs as a page states it, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from workbench.display.number_format import loss_text
+from workbench.runs import Run
+from workbench.runs.failure import log_line
+from workbench.runs.run_title import step_word, trained_by
+
+
+def name_of(run: Run) -> str:
+    """Label of a run by model and engine, as "digits-mlp on pytorch, 2 processes"."""
+    return f"{run.spec['model']} on {trained_by(run.spec)}"
+
+
+def outcome_of(run: Run) -> str:
+    """The result of `run`, in sentences."""
+    return "".join(_outcome_parts(run))
+
+
+def outcome_of_training(
+    engines: Sequence[str], runs: Mapping[str, Run], refused: Mapping[str, str]
+) -> str:
+    """The results of engines that trained one after another; the same results share a line.
+
+    Args:
+        engines: in the order in which they train.
+        runs: those started so far, by engine.
+        refused: why an engine could not be started, by name.
+    """
+    groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for engine in engines:
+        if engine in runs:
+            before, by, after = _outcome_parts(runs[engine])
+            sentence, line, log = after.partition("\nLog: ")
+            groups.setdefault((before, sentence), []).append((by, line + log))
+        elif engine in refused:
+            groups[refused[engine], ""] = [("", "")]
+    # The status has little room.
+    lines = []
+    for (before, after), members in groups.items():
+        names, logs = zip(*members, strict=True)
+        lines.append(f"{before}{listed(names)}{after}{''.join(logs)}")
+    return "\n".join(lines)
+
+
+def listed(names: Sequence[str]) -> str:
+    """As "pytorch, ondevice and ortmodule"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _outcome_parts(run: Run) -> tuple[str, str, str]:
+    """The sentences before the engine, the engine with its processes or clients, and those
+    after."""
+    by = trained_by(run.spec)
+    before, _, after = _outcome_sentence(run).partition(f" on {by}")
+    return f"{before} on ", by, after
+
+
+def _outcome_sentence(run: Run) -> str:
+    done, total = run.progress
+    name, step = name_of(run), step_word(run.spec)
+    if run.status == "unreadable":
+        return f"{name} cannot be read: {run.error}"
+    if run.status == "failed":
+        return f"{name} failed after {step} {done:,}: {run.error}{log_line(run.folder)}"
+    if run.status == "stopped":
+        kept = run.reason or ("Its checkpoint is kept." if done else "Nothing was trained.")
+        return f"Stopped {name} at {step} {done:,} of {total:,}. {kept}"
+    if run.status == "interrupted":
+        return f"Interrupted {name} at {step} {done:,} of {total:,}. {run.reason}".rstrip()
+    evaluation = (run.summary or {}).get("evaluation")
+    reached = ""
+    if evaluation:
+        loss = evaluation["loss"]
+        reached = f", test loss {'not finite' if loss is None else loss_text(loss)}"
+        if evaluation["accuracy"] is not None:
+            reached += f", test accuracy {100 * evaluation['accuracy']:.1f} %"
+    return f"Trained {name}: {done:,} {step}s{reached}. {run.reason}".rstrip()

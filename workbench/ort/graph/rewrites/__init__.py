@@ -1,0 +1,1 @@
+"""Rewrites of training graphs where ONNX Runtime computes slowly, wrongly, or not at all."""
