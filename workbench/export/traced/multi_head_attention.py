@@ -81,10 +81,7 @@ def multi_head_attention_forward(
     dropout = dropout_p if training else 0.0
     probabilities = None
     if need_weights:
-        scores = (q * math.sqrt(1.0 / q.shape[-1])) @ k.transpose(-2, -1)
-        probabilities = functional.softmax(scores if mask is None else mask + scores, dim=-1)
-        if dropout > 0.0:
-            probabilities = functional.dropout(probabilities, p=dropout)
+        probabilities = _probabilities(q, k, mask, dropout)
         mixed = probabilities @ v
     else:
         mixed = functional.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
@@ -97,6 +94,13 @@ def multi_head_attention_forward(
     if probabilities is not None and average_attn_weights:
         probabilities = probabilities.mean(dim=1)
     return result, probabilities
+
+
+def _probabilities(query: Tensor, key: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+    """(batch, heads, length, keys); what is dropped is 0, as in the weights that PyTorch returns."""
+    scores = (query * math.sqrt(1.0 / query.shape[-1])) @ key.transpose(-2, -1)
+    found = functional.softmax(scores if mask is None else mask + scores, dim=-1)
+    return functional.dropout(found, p=dropout) if dropout > 0.0 else found
 
 
 def _mask_fits(mask: Tensor | None, scores: tuple[int, int], matrices: int) -> bool:
