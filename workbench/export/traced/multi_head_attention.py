@@ -97,7 +97,7 @@ def multi_head_attention_forward(
 
 
 def _probabilities(query: Tensor, key: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
-    """(batch, heads, length, keys); what is dropped is 0, as in the weights that PyTorch returns."""
+    """(batch, heads, length, keys); what is dropped is 0, also in the weights that are returned."""
     scores = (query * math.sqrt(1.0 / query.shape[-1])) @ key.transpose(-2, -1)
     found = functional.softmax(scores if mask is None else mask + scores, dim=-1)
     return functional.dropout(found, p=dropout) if dropout > 0.0 else found
