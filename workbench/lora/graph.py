@@ -206,13 +206,13 @@ def _sizes(value: ir.Value) -> list[int | ir.SymbolicDim]:
 
 
 def _add_adapter(
-    node: ir.Node, a: ir.Value, b: ir.Value, scale: float, weight: str, index: int
+    node: ir.Node, a: ir.Value, b: ir.Value, scale: float, weight: str, place: int
 ) -> None:
     """Add scale · (x Aᵀ) Bᵀ to the result of `node`, whose users then read the sum.
 
     Args:
         node: a MatMul, Gemm or Conv by the weight of that name.
-        index: of the node among those.
+        place: of the node among those.
     """
     import onnx_ir as ir
 
@@ -223,7 +223,7 @@ def _add_adapter(
     if node.op_type == "Gemm" and "alpha" in node.attributes:
         # It scales the product with the weight, of which the adapter is a part.
         scale *= node.attributes["alpha"].as_float()
-    name = f"{weight}.lora_{index}"
+    name = f"{weight}.lora_{place}"
     added = _Added(graph, name, weight, node.metadata_props)
     factor = added.constant(np.array(scale, np.float32), "scale")
     rank, shape = _sizes(a)[0], None if result.shape is None else list(result.shape)
