@@ -19,6 +19,7 @@ def test_generation_of_artifacts_is_reported_from_start_to_end() -> None:
     readiness.show_model(wb.load_model("digits-mlp"))
     readiness.show_data(DataPreview("digits", ()))
     readiness.show_prediction(None, "loading the model and its data")
+    readiness.update()  # the layers are known, or a setting is typed
     readiness.show_prediction(prediction)
     readiness.show_prediction(None, problem="No parameter is trained.")
     readiness.show_prediction(prediction)
@@ -27,10 +28,13 @@ def test_generation_of_artifacts_is_reported_from_start_to_end() -> None:
     readiness.show_profile(None, problem="The profile names no nodes.")
     assert [(each.level, each.message) for each in told] == [
         ("idle", "digits-mlp is ready. Press Train or Compare."),
-        (
-            "busy",
-            "Generating the artifacts of digits-mlp: loading the model and its data …",
-        ),
+        *[
+            (
+                "busy",
+                "Generating the artifacts of digits-mlp: loading the model and its data …",
+            )
+        ]
+        * 2,
         ("done", "Generated the artifacts of digits-mlp."),
         ("error", "No parameter is trained."),
         ("done", "Generated the artifacts of digits-mlp."),

@@ -30,6 +30,25 @@ def test_a_step_is_done_as_soon_as_its_job_has_ended() -> None:
     assert (train.state, train.note) == ("failed", "failed"), "no check mark beside it"
 
 
+def test_artifacts_are_in_progress_while_they_are_generated() -> None:
+    shown: list[Any] = []
+    steps = StepsView(Setup(), TypedSettings(Setup()), shown.append)
+    made: Any = object()
+    steps.show_model(load_model("digits-mlp"))
+    steps.show_prediction(None, "loading the model")
+    steps.show_prediction(None, "exporting")
+    steps.show_prediction(made)
+    steps.show_prediction(None, "loading the model")
+    steps.show_model(load_model("digits-mlp"))  # which ends it
+    assert [all_of[1].note for all_of in shown] == [
+        "optional",
+        "in progress",
+        "generated",
+        "in progress",
+        "optional",
+    ]
+
+
 def test_compare_is_done_while_it_shows_recorded_runs() -> None:
     shown: list[Any] = []
     setup = Setup(engines=["fake"])

@@ -157,6 +157,28 @@ def test_artifacts_without_a_record_are_shown_with_a_notice(
     assert {node.made_by for node in shown.nodes} == {"export"}
 
 
+def test_what_lora_adds_is_not_shown_as_exported(tmp_path: Path) -> None:
+    import torch
+
+    net = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+    made = wb.generate_artifacts(
+        wb.load_model(net, example_inputs=(torch.randn(4, 6),)),
+        loss="cross_entropy",
+        lora={"rank": 2, "targets": ("2.*",)},
+        requires_grad=("0.bias",),
+        directory=tmp_path / "artifacts",
+    )
+    found = recorded(made)
+    added = [node for node in found.forward if node.made_by == "lora"]
+    assert len(added) == 6
+    assert {(node.layer, node.note) for node in added} == {("2", "adapter of 2.weight")}
+    kinds = [node.made_by for node in found.forward]
+    assert (kinds.count("export"), kinds.count("loss")) == (3, 1)
+    assert "lora" in {node.made_by for node in found.training}
+    shown = graphs_of_source(made).read("forward", lambda _: None).description
+    assert [node.made_by for node in shown.nodes].count("lora") == 6
+
+
 @pytest.mark.fault
 @pytest.mark.parametrize(
     ("change", "sentence"),

@@ -147,7 +147,8 @@ def _clause(engine: str, reference: str, ratio: Ratio, note: str | None = None) 
 
 def short_verdict(ratios: Mapping[str, Ratio], reference: str, level: Level) -> str:
     """The verdict in a few words, its caveat first: "Do not trust: ondevice 1.8 (1.6 to 2.0)", with
-    a multiplication sign; without the intervals where there are several ratios.
+    a multiplication sign; without the intervals where there are several ratios. Names of recorded
+    runs follow their ratios: they are long, and the end is cut off where there is little room.
 
     Args:
         ratios: as for `verdict_of`.
@@ -167,6 +168,8 @@ def short_verdict(ratios: Mapping[str, Ratio], reference: str, level: Level) -> 
             parts.append(f"{engine}: no difference")
         elif len(known) == 1 and math.isfinite(ratio.low):
             parts.append(f"{engine} {median}× ({low} to {high})")  # noqa: RUF001
+        elif level == "unpaired":
+            parts.append(f"{median}× {engine}")  # noqa: RUF001
         else:
             parts.append(f"{engine} {median}×")  # noqa: RUF001
     if not parts:

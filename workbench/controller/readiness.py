@@ -41,10 +41,12 @@ class Readiness(View):
         self._typed = typed
         self._model: Model | None = None
         self._wrong_model = self._wrong_data = self._wrong_artifacts = ""
+        self._generating = ""
+        """Progress of the artifacts that are being generated, in a sentence; empty: none are."""
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._model, self._wrong_model, self._wrong_artifacts = model, problem, ""
-        self.loading = ""
+        self.loading = self._generating = ""
         self._typed.know(None)
         if model is None:
             self.update()
@@ -68,12 +70,13 @@ class Readiness(View):
     def show_prediction(
         self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
     ) -> None:
-        self._wrong_artifacts = problem
+        self._wrong_artifacts, self._generating = problem, ""
         if self._model is None:
             return
         of = f"the artifacts of {self._model.name}"
         if doing:
-            self._show(State("idle", "busy", f"Generating {of}: {doing} …"))
+            self._generating = f"Generating {of}: {doing} …"
+            self.update()
         elif prediction is not None:
             self._show(State("idle", "done", f"Generated {of}."))
         else:
@@ -98,6 +101,9 @@ class Readiness(View):
         """Show what prevents training from starting, or that it can start."""
         if self.loading:
             self._show(State("idle", "busy", loading_text(self.loading)))
+            return
+        if self._generating:
+            self._show(State("idle", "busy", self._generating))
             return
         wrong = self._wrong_model or self._wrong_data or self._wrong_artifacts
         if wrong:

@@ -48,7 +48,7 @@ class StepsView(View):
         self._model: Model | None = None
         self._model_problem = ""
         self._data_problem = ""
-        self._generated = False
+        self._generating = self._generated = False
         self._ended: dict[str, str] = {}
         self._running = ""
         self._recorded = False
@@ -82,7 +82,7 @@ class StepsView(View):
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._model, self._model_problem = model, problem
-        self._generated = False
+        self._generating = self._generated = False
         self._ended = {}
         self.update()
 
@@ -99,9 +99,12 @@ class StepsView(View):
     def show_prediction(
         self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
     ) -> None:
+        if doing and self._generating:
+            return
+        self._generating = bool(doing)
         if not doing:
             self._generated = prediction is not None
-            self.update()
+        self.update()
 
     def job_ended(self, job: Job) -> None:
         step = "compare" if isinstance(job, ComparisonJob) else "train"
@@ -124,6 +127,8 @@ class StepsView(View):
     def _of_artifacts(self) -> Step:
         if self._model is None:
             return Step("artifacts", "Artifacts", "needs", "needs a model")
+        if self._generating:
+            return Step("artifacts", "Artifacts", "busy", "in progress")
         if self._generated:
             return Step("artifacts", "Artifacts", "done", "generated")
         return Step("artifacts", "Artifacts", "ready", "optional")

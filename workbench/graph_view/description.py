@@ -11,7 +11,7 @@ Kind = Literal["operator", "input", "output"]
 
 Role = Literal["computed", "input", "parameter", "initializer"]
 
-MADE_BY = ("export", "loss", "rewrite", "fusion", "gradient", "update")
+MADE_BY = ("export", "loss", "rewrite", "fusion", "gradient", "update", "lora")
 """See `workbench.artifacts.generation.provenance.NodeProvenance`."""
 
 ROOT = 0

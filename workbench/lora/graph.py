@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from workbench.lora.linear_weight import LinearWeight
+from workbench.onnx_io.graph_metadata import ADAPTER
 from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.settings.lora import LoraOptions
 
@@ -70,7 +71,7 @@ def with_lora(
             _add_to_weight(value, a, b, weight, options)
             continue
         for index, use in enumerate(uses):
-            _add_adapter(use.node, a, b, options.scale, f"{weight.name}.lora_{index}")
+            _add_adapter(use.node, a, b, options.scale, weight.name, index)
     made: onnx.ModelProto = serde.serialize_model(edited)
     check_rewrite(made, "low-rank adapters", output_specs(model))
     return made
@@ -152,10 +153,13 @@ def _initializer(graph: ir.Graph, name: str, array: np.ndarray) -> ir.Value:
 
 
 class _Added:
-    """Nodes that are added to a graph, and share the metadata of a node of it."""
+    """Nodes that are added to a graph for a weight, and share the metadata of a node of it."""
 
-    def __init__(self, graph: ir.Graph, name: str, metadata: Mapping[str, str]) -> None:
-        self.graph, self._name, self._metadata = graph, name, metadata
+    def __init__(
+        self, graph: ir.Graph, name: str, weight: str, metadata: Mapping[str, str]
+    ) -> None:
+        self.graph, self._name = graph, name
+        self._metadata = {**metadata, ADAPTER: weight}
         self.nodes: list[ir.Node] = []
 
     def value(
@@ -201,8 +205,15 @@ def _sizes(value: ir.Value) -> list[int | ir.SymbolicDim]:
     return list(value.shape)
 
 
-def _add_adapter(node: ir.Node, a: ir.Value, b: ir.Value, scale: float, name: str) -> None:
-    """Add scale · (x Aᵀ) Bᵀ to the result of `node`, whose users then read the sum."""
+def _add_adapter(
+    node: ir.Node, a: ir.Value, b: ir.Value, scale: float, weight: str, place: int
+) -> None:
+    """Add scale · (x Aᵀ) Bᵀ to the result of `node`, whose users then read the sum.
+
+    Args:
+        node: a MatMul, Gemm or Conv by the weight of that name.
+        place: of the node among those.
+    """
     import onnx_ir as ir
 
     x, result = node.inputs[0], node.outputs[0]
@@ -212,7 +223,8 @@ def _add_adapter(node: ir.Node, a: ir.Value, b: ir.Value, scale: float, name: st
     if node.op_type == "Gemm" and "alpha" in node.attributes:
         # It scales the product with the weight, of which the adapter is a part.
         scale *= node.attributes["alpha"].as_float()
-    added = _Added(graph, name, node.metadata_props)
+    name = f"{weight}.lora_{place}"
+    added = _Added(graph, name, weight, node.metadata_props)
     factor = added.constant(np.array(scale, np.float32), "scale")
     rank, shape = _sizes(a)[0], None if result.shape is None else list(result.shape)
     if node.op_type == "Conv":
@@ -253,7 +265,7 @@ def _add_to_weight(
     users = tuple(value.uses())
     graph = value.graph
     assert isinstance(graph, ir.Graph)
-    added = _Added(graph, f"{weight.name}.lora", {})
+    added = _Added(graph, f"{weight.name}.lora", weight.name, {})
     matrices = [a, b]
     if weight.kernel:
         shapes = (shape[:2] for shape in weight.adapter_shapes(options.rank))

@@ -21,6 +21,9 @@ LINE = "line"
 SCOPES = "pkg.torch.onnx.name_scopes"
 """Of a node: the modules around it, as torch lists them."""
 
+ADAPTER = "adapter"
+"""Of a node that LoRA adds: the adapted weight."""
+
 SIZE_RANGES = "size_ranges"
 """Metadata of a graph: by the name of a dynamic axis the least and the largest size that the graph
 is right for, as JSON; an axis of any size is left out."""

@@ -17,7 +17,7 @@ from workbench.errors import ArtifactsError, RunFolderError
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import is_file
 from workbench.files.json_file import read_json
-from workbench.onnx_io.graph_metadata import LAYER
+from workbench.onnx_io.graph_metadata import ADAPTER, LAYER
 from workbench.run_folder.records import check_record
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from workbench.artifacts.generation.trainable_graph import TrainableGraph
     from workbench.ort.graph.node_origins import NodeOrigin
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
-MadeBy = Literal["export", "loss", "rewrite", "fusion", "gradient", "update"]
+MadeBy = Literal["export", "loss", "rewrite", "fusion", "gradient", "update", "lora"]
 
 OWN_GRADIENT = "a gradient of the workbench's own, where ONNX Runtime has none or a wrong one"
 SEEDED = "draws by the seed of the run"
@@ -40,7 +40,8 @@ class NodeProvenance(NamedTuple):
     made_by: MadeBy
     """Origin of the node: "export", the exporter; "loss", added by the workbench with the loss;
     "rewrite", added or changed by a rewrite; "fusion", ONNX Runtime's graph optimizer; "gradient",
-    added to compute gradients; "update", writes a gradient or a buffer for the next step."""
+    added to compute gradients; "update", writes a gradient or a buffer for the next step; "lora",
+    adds an adapter."""
     origins: tuple[int, ...]
     """Positions in the forward graph of the nodes that it replaces, or whose gradient it is."""
     layer: str
@@ -80,7 +81,7 @@ def provenance_of(made: TrainableGraph, origins: tuple[NodeOrigin, ...]) -> Prov
     """
     nodes = list(made.graph.graph.node)
     place = {_key(node): index for index, node in enumerate(nodes)}
-    layers = [_layer(node) for node in nodes]
+    layers = [_metadata(node, LAYER) for node in nodes]
     forward = _forward(made, nodes, layers)
     replaced = {one.node: one for one in made.rewrites.replacements}
     readers: dict[str, int] = {}
@@ -130,7 +131,11 @@ def _forward(
         own = exported.isdisjoint(node.output)
         seeded = own and not needed.isdisjoint(node.output)
         made_by: MadeBy = "rewrite" if seeded else "loss" if own else "export"
-        found.append(NodeProvenance(made_by, (index,), layer, SEEDED if seeded else ""))
+        note = SEEDED if seeded else ""
+        adapted = _metadata(node, ADAPTER)
+        if adapted:
+            made_by, note = "lora", f"adapter of {adapted}"
+        found.append(NodeProvenance(made_by, (index,), layer, note))
     return found
 
 
@@ -145,8 +150,8 @@ def _shared(layers: list[str]) -> str:
     return ".".join(paths[0][:kept])
 
 
-def _layer(node: onnx.NodeProto) -> str:
-    return next((entry.value for entry in node.metadata_props if entry.key == LAYER), "")
+def _metadata(node: onnx.NodeProto, key: str) -> str:
+    return next((entry.value for entry in node.metadata_props if entry.key == key), "")
 
 
 def _key(node: onnx.NodeProto) -> str:

@@ -19,6 +19,7 @@ COLOURS = {
     "fusion": ("#f3eefe", "#6d28d9", "F"),
     "gradient": ("#e8f1fd", "#1d5fbf", "G"),
     "update": ("#e3f6f2", "#0f766e", "U"),
+    "lora": ("#fdeef8", "#a21caf", "A"),
 }
 """Fill, border and letter by what made a node, as in the view."""
 

@@ -53,6 +53,12 @@ class PageView(View):
         self._compared: ComparisonJob | None = None
         """The last comparison of this page, once it has ended."""
 
+    def worker_pids(self) -> list[int]:
+        """Process ids of the workers of the job in progress."""
+        job = self.job
+        runs = [] if job is None else list(job.runs.values())
+        return [run.watchdog_pid for run in runs if run.watchdog_pid is not None]
+
     def show_state(self, state: State) -> None:
         self._figure.active = state.active
         if state is PREPARING:

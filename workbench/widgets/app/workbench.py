@@ -82,7 +82,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
             """Code of the recorded runs that are compared; empty while a comparison is set up."""
             self._make_parts(offered, may_save() if saves_notebook is None else saves_notebook)
             # Last, as their threads hold the page.
-            self._watch = MachineWatch(self.bar.show_machine, self._worker_pids)
+            self._watch = MachineWatch(self.bar.show_machine, self._page_view.worker_pids)
             self.runs = RunBrowser(
                 on_compare=self._compare_runs,
                 on_resume=self._resumed,
@@ -290,11 +290,6 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         if self._recorded_code:
             steps["compare"] = self._recorded_code
         self.code.code = {**steps, "runs": self.runs.code}
-
-    def _worker_pids(self) -> list[int]:
-        job = self._page_view.job
-        runs = [] if job is None else list(job.runs.values())
-        return [run.watchdog_pid for run in runs if run.watchdog_pid is not None]
 
     def _ipython_display_(self, **_: Any) -> None:
         from IPython.display import display

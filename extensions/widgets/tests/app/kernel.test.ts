@@ -25,7 +25,7 @@ function page(session: Session) {
   const shown = show(status, working(), { context: { sessionContext: session } });
   const around = document.createElement("div");
   around.className = "wb-page";
-  around.innerHTML = '<div class="wb-side"></div>';
+  around.innerHTML = '<div class="wb-side"></div><div class="wb-parameter-tree"></div>';
   around.append(shown.el);
   document.body.replaceChildren(around);
   const message = () => shown.el.querySelector('[role="status"]')?.textContent ?? "";
@@ -43,6 +43,7 @@ describe("a page whose kernel is shut down", () => {
     expect(message()).toContain("Run the cell again");
     expect(around.classList.contains("wb-kernel-gone")).toBe(true);
     expect(around.querySelector<HTMLElement>(".wb-side")?.inert).toBe(true);
+    expect(around.querySelector<HTMLElement>(".wb-parameter-tree")?.inert).toBe(true);
     // What is still on its way changes nothing any more.
     model.receive("message", "Training");
     expect(message()).toContain("Run the cell again");

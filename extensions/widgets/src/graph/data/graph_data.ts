@@ -1,6 +1,6 @@
 // One graph as the kernel sends it: see workbench/graph_view/formats/binary.py for the format.
 
-export const MADE_BY = ["export", "loss", "rewrite", "fusion", "gradient", "update"] as const;
+export const MADE_BY = ["export", "loss", "rewrite", "fusion", "gradient", "update", "lora"] as const;
 export type MadeBy = (typeof MADE_BY)[number];
 export const KINDS = ["operator", "input", "output"] as const;
 export type Kind = (typeof KINDS)[number];

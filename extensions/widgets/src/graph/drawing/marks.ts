@@ -14,6 +14,7 @@ export const MARKS: Record<MadeBy, Mark> = {
   fusion: { letter: "F", label: "fused by ONNX Runtime" },
   gradient: { letter: "G", label: "added by the gradient" },
   update: { letter: "U", label: "writes a gradient or a buffer" },
+  lora: { letter: "A", label: "added by LoRA" },
 };
 
 /** Colours of what is drawn, read from the style sheet. */
