@@ -252,7 +252,7 @@ class RecordedRuns:
         if self.on_resume is not None:
             self.on_resume(run)
         step = run.progress.done_steps
-        self._view.show_outcome("done", f"{run.title} continues after step {step:,}.")
+        self._view.show_outcome("done", f"Resumed {run.title} after step {step:,}.")
 
     def _hand(self, run_id: str, to: Callable[[Run], None] | None) -> None:
         run = self._run(run_id)
