@@ -17,10 +17,10 @@ import onnx
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
+from workbench.machine.threads import default_threads
 from workbench.ort.native import native
 from workbench.ort.ortmodule.aten import Libraries, fuse_layers, use_pytorch_kernels
 from workbench.ort.ortmodule.session.session_options import native_options
-from workbench.settings.config import default_threads
 from workbench.settings.ortmodule_options import DEFAULTS, ORTModuleOptions
 
 BURST_S = 0.05

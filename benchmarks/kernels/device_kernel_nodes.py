@@ -25,9 +25,9 @@ from benchmarks.kernels.aten_kernel_nodes import (
 from benchmarks.kernels.device_kernel_gates import gates, rms_normalizations, unbiased
 from workbench.extension_build.build_extensions import build_extensions
 from workbench.extensions.native_extension import DEVICE_KERNELS
+from workbench.machine.threads import default_threads
 from workbench.ort.graph.kernels.device_kernels import write_device_kernels
 from workbench.ort.graph.rewrites.standard_gradients import write_standard_gradients
-from workbench.settings.config import default_threads
 
 ATTENTION = "Attention, both ways"
 CONVOLUTION = "Convolution, both ways"

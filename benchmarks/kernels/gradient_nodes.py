@@ -6,8 +6,8 @@ import json
 import sys
 
 from benchmarks.kernels.aten_kernel_nodes import elementwise, in_rounds, model_of, rows, runner
+from workbench.machine.threads import default_threads
 from workbench.ort.graph.rewrites.standard_gradients import write_standard_gradients
-from workbench.settings.config import default_threads
 
 
 def main() -> None:

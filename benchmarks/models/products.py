@@ -48,7 +48,7 @@ def main() -> None:
     from torch.utils.flop_counter import FlopCounterMode
 
     from benchmarks.models.subjects import load
-    from workbench.settings.config import default_threads
+    from workbench.machine.threads import default_threads
 
     torch.set_num_threads(default_threads())
     subject = load(sys.argv[1])
@@ -90,8 +90,8 @@ def _operations_per_second() -> float:
 def _onnx_runtime_product(matrix: np.ndarray) -> Callable[[], object]:
     from onnx import TensorProto, helper
 
+    from workbench.machine.threads import default_threads
     from workbench.ort.native import native
-    from workbench.settings.config import default_threads
 
     native()
     import onnxruntime

@@ -16,7 +16,7 @@ from torch.autograd import Function
 
 from benchmarks.ortmodule.layer_steps import BURST_S, seconds
 from workbench import ORTModule
-from workbench.settings.config import default_threads
+from workbench.machine.threads import default_threads
 
 
 class Identity(Function):

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from workbench import ORTModule
-from workbench.settings.config import default_threads
+from workbench.machine.threads import default_threads
 
 BURST_S = 0.1
 IMAGE = (16, 16, 32, 32)

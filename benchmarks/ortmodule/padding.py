@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.ortmodule.padding_steps import BATCH, LENGTH, MODULES, WORDS
 from benchmarks.result import Result
 from workbench.compare.statistics import ratio
-from workbench.settings.config import default_threads
+from workbench.machine.threads import default_threads
 
 ROUNDS, QUICK_ROUNDS = 24, 8
 AIM = 1.5

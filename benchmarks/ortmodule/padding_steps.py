@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from workbench import ORTModule
-from workbench.settings.config import default_threads
+from workbench.machine.threads import default_threads
 
 BATCH, LENGTH, WORDS = 8, 128, 30_522
 SHARES = (0.0, 0.3, 0.6)

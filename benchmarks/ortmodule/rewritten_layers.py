@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.result import Result
 from workbench.compare.statistics import ratio
-from workbench.settings.config import default_threads
+from workbench.machine.threads import default_threads
 
 ROUNDS, QUICK_ROUNDS = 15, 6
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.result import Result
 from workbench.compare.statistics import ratio
-from workbench.settings.config import default_threads
+from workbench.machine.threads import default_threads
 
 MODELS: Mapping[int, tuple[str, ...]] = {
     2: ("mlp", "bert", "gpt2", "vit", "resnet"),

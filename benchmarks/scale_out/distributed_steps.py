@@ -24,7 +24,7 @@ from torch.nn.parallel import DistributedDataParallel
 from benchmarks.models import transformers_models
 from benchmarks.scale_out.distributed import LINK, SLOWED
 from workbench import ORTModule
-from workbench.settings.config import default_threads
+from workbench.machine.threads import default_threads
 
 BUCKET_MB = 1
 """The models are small: in DDP's buckets of 25 MB each would be one or two."""

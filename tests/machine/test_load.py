@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from workbench.machine.load import Load, LoadMeter, total_load, wait_for_quiet
-from workbench.settings.config import default_threads
+from workbench.machine.threads import default_threads
 
 SPIN = "while True: pass"
 

@@ -133,8 +133,20 @@ def test_an_interrupted_comparison_is_offered_as_one(make_page: MakePage) -> Non
     # The badge in the bar is of what is shown.
     badge = wb.load_comparison(record.id).badge
     assert badge
-    until(lambda: page.bar.verdict == badge)
+    # That model is not the one that is chosen.
+    until(lambda: page.bar.verdict == f"model-a: {badge}")
     page._compare_runs(runs)
-    until(lambda: page.bar.verdict == wb.compare_runs(runs).badge)
-    assert page.bar.verdict.startswith("Not in lockstep: ")
+    until(lambda: page.bar.verdict == f"model-a: {wb.compare_runs(runs).badge}")
+    assert page.bar.verdict.startswith("model-a: Not in lockstep: ")
     assert page.bar.verdict_detail == wb.compare_runs(runs).verdict().sentence
+
+
+def test_a_run_of_another_model_is_named_beside_the_chosen_one(make_page: MakePage) -> None:
+    page = make_page(model="digits-mlp", step_ms=20)
+    until(lambda: page.bar.title == "digits-mlp · digits")
+    run = wb.train("digits-cnn", engine="fake", epochs=50)
+    page.show(run)
+    until(lambda: page.bar.title == "digits-mlp · digits (running: digits-cnn)")
+    run.stop()
+    assert page.wait(PATIENCE_S)
+    until(lambda: page.bar.title == "digits-mlp · digits")

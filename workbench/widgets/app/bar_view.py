@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.controller.jobs.job import Job
+from workbench.controller.jobs.job import Job, model_of
 from workbench.controller.jobs.offered_runs import Offer
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.view import View
@@ -20,6 +20,8 @@ class BarView(View):
         self._bar = bar
         self._offers = offers
         self._model = self._dataset = ""
+        self._running = ""
+        """The model of the job in progress, where that is known: of a run that was resumed, say."""
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._model = model.name if model is not None else ""
@@ -34,6 +36,19 @@ class BarView(View):
 
     def job_started(self, job: Job) -> None:
         self._offers.show([])
+        self._running = model_of(job)
+        self._show_title()
+
+    def job_ended(self, job: Job) -> None:
+        self._running = ""
+        self._show_title()
+
+    def job_failed(self) -> None:
+        self._running = ""
+        self._show_title()
 
     def _show_title(self) -> None:
-        self._bar.title = " · ".join(part for part in (self._model, self._dataset) if part)
+        title = " · ".join(part for part in (self._model, self._dataset) if part)
+        if self._model and self._running not in ("", self._model):
+            title += f" (running: {self._running})"
+        self._bar.title = title

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from workbench.controller.jobs.job import ComparisonJob, Job, model_of
 from workbench.controller.model.data_preview import DataPreview
@@ -52,12 +53,22 @@ class PageView(View):
         """The step that was shown when a job began to be prepared."""
         self._compared: ComparisonJob | None = None
         """The last comparison of this page, once it has ended."""
+        self._model = ""
+        """Name of the chosen model."""
 
     def worker_pids(self) -> list[int]:
         """Process ids of the workers of the job in progress."""
         job = self.job
         runs = [] if job is None else list(job.runs.values())
         return [run.watchdog_pid for run in runs if run.watchdog_pid is not None]
+
+    def show_summary(self, change: Any) -> None:
+        """Show in the bar what the comparison in view came to; of which model, if of another."""
+        compared = self._comparison.comparison
+        runs = [] if compared is None else compared.runs.values()
+        models = sorted({str(run.spec["model"]) for run in runs})
+        other = f"{', '.join(models)}: " if change.new and models != [self._model] else ""
+        self._bar.show_verdict(f"{other}{change.new}", self._comparison.ratios.verdict)
 
     def show_state(self, state: State) -> None:
         self._figure.active = state.active
@@ -66,6 +77,7 @@ class PageView(View):
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._bar.show_verdict("", "")  # of the model before
+        self._model = "" if model is None else model.name
         shown = model_of(self._compared)
         if model is not None and self._compared is not None and shown != model.name:
             if self._comparison.comparison is self._compared.comparison:

@@ -149,7 +149,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.trainer.engines.observe(self._show_what_trains, "value")
         self.runs.observe(self._show_code, "code")
         self.recorded.observe(self._on_recorded, "value")
-        self.comparison.ratios.observe(self._show_verdict, "summary")
+        self.comparison.ratios.observe(self._page_view.show_summary, "summary")
         self._show_what_trains()
 
     @classmethod
@@ -274,9 +274,6 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._steps.show_recorded()
         self._recorded_code = code
         self._show_code()
-
-    def _show_verdict(self, change: Any) -> None:
-        self.bar.show_verdict(change.new, self.comparison.ratios.verdict)
 
     def _show_what_trains(self, _: Any = None) -> None:
         self._recorded_code = ""
