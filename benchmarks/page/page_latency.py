@@ -15,6 +15,7 @@ import numpy as np
 
 from benchmarks.page.lab_page import LabPage, lab_page
 from benchmarks.result import Result
+from workbench.engines.fake_behaviour import BEHAVIOUR_VARIABLE, Behaviour
 
 STEP_MS = 20
 """As long as a step of a small convolutional network."""
@@ -52,12 +53,12 @@ PRESS_STOP = """async () => {
 def measure(quick: bool) -> list[Result]:
     repeats = 2 if quick else 6
     with tempfile.TemporaryDirectory() as folder:
-        diary = Path(folder) / "diary.jsonl"
-        behaviour = json.dumps({"step_ms": STEP_MS, "diary": str(diary)})
-        with lab_page(SHOW, environment={"WORKBENCH_FAKE": behaviour}) as lab:
+        log = Path(folder) / "events.jsonl"
+        behaviour = Behaviour(step_ms=STEP_MS, event_log=str(log)).model_dump_json()
+        with lab_page(SHOW, environment={BEHAVIOUR_VARIABLE: behaviour}) as lab:
             lab.run(0)
             lab.page.locator(".wb-status", has_text="is ready").wait_for()
-            runs = [one_run(lab, diary) for _ in range(repeats)]
+            runs = [one_run(lab, log) for _ in range(repeats)]
     lags_ms = 1e3 * np.concatenate([lags for lags, _, _ in runs])
     taken_ms = 1e3 * np.array([taken for _, taken, _ in runs])
     told_ms = 1e3 * np.array([told for _, _, told in runs])
@@ -77,9 +78,9 @@ def measure(quick: bool) -> list[Result]:
     ]
 
 
-def one_run(lab: LabPage, diary: Path) -> tuple[np.ndarray, float, float]:
+def one_run(lab: LabPage, log: Path) -> tuple[np.ndarray, float, float]:
     """Seconds from each step to its frame, and from Stop to the last step and to its message."""
-    diary.unlink(missing_ok=True)
+    log.unlink(missing_ok=True)
     page = lab.page
     page.locator(".wb-controls .wb-train").click()
     page.locator(".wb-status-detail", has_text="step").wait_for()
@@ -87,7 +88,7 @@ def one_run(lab: LabPage, diary: Path) -> tuple[np.ndarray, float, float]:
     page.wait_for_timeout(8000)
     shown = page.evaluate("window.shown")
     pressed, told = page.evaluate(PRESS_STOP)
-    ended = [line["ended"] for line in steps_of(diary)]
+    ended = [line["ended"] for line in steps_of(log)]
     taken = max([moment for moment in ended if moment > pressed], default=pressed)
     return np.array(lags(ended, shown)), taken - pressed, told - pressed
 
@@ -102,8 +103,8 @@ def lags(ended: Sequence[float], shown: Sequence[Sequence[float]]) -> list[float
     return found
 
 
-def steps_of(diary: Path) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in diary.read_text(encoding="utf-8").splitlines()]
+def steps_of(log: Path) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     return [line for line in lines if line["what"] == "step"]
 
 
