@@ -28,7 +28,7 @@ BADGES: dict[Level, str] = {
 CAVEATS: dict[Level, str] = {
     "busy": "Do not trust: ",
     "unknown": "Load not known: ",
-    "unpaired": "Not in lockstep: ",
+    "unpaired": "≈ ",
 }
 
 NEAR = 0.1
@@ -148,7 +148,8 @@ def _clause(engine: str, reference: str, ratio: Ratio, note: str | None = None) 
 def short_verdict(ratios: Mapping[str, Ratio], reference: str, level: Level) -> str:
     """The verdict in a few words, its caveat first: "Do not trust: ondevice 1.8 (1.6 to 2.0)", with
     a multiplication sign; without the intervals where there are several ratios. Names of recorded
-    runs follow their ratios: they are long, and the end is cut off where there is little room.
+    runs follow their ratios, which are approximate without lockstep: they are long, and the end is
+    cut off where there is little room.
 
     Args:
         ratios: as for `verdict_of`.

@@ -48,7 +48,7 @@ class BarView(View):
         self._show_title()
 
     def _show_title(self) -> None:
-        title = " · ".join(part for part in (self._model, self._dataset) if part)
-        if self._model and self._running not in ("", self._model):
-            title += f" (running: {self._running})"
-        self._bar.title = title
+        chosen = " · ".join(part for part in (self._model, self._dataset) if part)
+        # The rail names the chosen model too, and there is no room for both.
+        other = self._model and self._running not in ("", self._model)
+        self._bar.title = f"running: {self._running}" if other else chosen
