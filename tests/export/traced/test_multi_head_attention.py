@@ -154,3 +154,26 @@ def test_only_heads_change_their_place_in_the_graph(batch_first: bool) -> None:
     of_scores = (0, 1, 3, 2)
     allowed = {heads, back, of_scores, (1, 0), tuple(heads[axis] for axis in of_scores)}
     assert set(turns) <= allowed
+
+
+class MaskedByHead(nn.Module):
+    """A mask for each head of each row, traced as an export does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.MultiheadAttention(4, 2, batch_first=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        with TracedFunctions():
+            mask = x.new_zeros(2 * x.shape[0], x.shape[1], x.shape[1])
+            result: Tensor = self.layer(x, x, x, attn_mask=mask, need_weights=False)[0]
+            return result
+
+
+def test_a_mask_of_heads_leaves_the_batch_free() -> None:
+    """Of a batch of 3, the mask has as many matrices as there are positions."""
+    batch = {0: torch.export.Dim("batch")}
+    module = MaskedByHead()
+    exported = torch.export.export(module, (torch.randn(5, 6, 4),), dynamic_shapes=(batch,))
+    rows = torch.randn(3, 6, 4)
+    torch.testing.assert_close(exported.module()(rows), module.layer(rows, rows, rows)[0])

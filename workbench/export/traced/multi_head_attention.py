@@ -106,14 +106,17 @@ def _probabilities(query: Tensor, key: Tensor, mask: Tensor | None, dropout: flo
 def _mask_fits(mask: Tensor | None, scores: tuple[int, int], matrices: int) -> bool:
     if mask is None:
         return True
-    fits = tuple(mask.shape) in (scores, (matrices, *scores))
-    return fits and (mask.dtype == torch.bool or mask.is_floating_point())
+    # A mask of two axes and one of three are not compared, as that would tie the batch to a length.
+    of_all = mask.ndim == 2 and tuple(mask.shape) == scores
+    of_each = mask.ndim == 3 and tuple(mask.shape) == (matrices, *scores)
+    return (of_all or of_each) and (mask.dtype == torch.bool or mask.is_floating_point())
 
 
 def _padding_fits(mask: Tensor | None, rows: tuple[int, int]) -> bool:
     if mask is None:
         return True
-    return tuple(mask.shape) == rows and (mask.dtype == torch.bool or mask.is_floating_point())
+    fits = mask.ndim == 2 and tuple(mask.shape) == rows
+    return fits and (mask.dtype == torch.bool or mask.is_floating_point())
 
 
 def _is_batch_first(rows: Tensor) -> bool:
