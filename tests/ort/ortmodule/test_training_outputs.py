@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import io
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
+from torch.utils.checkpoint import checkpoint
 
 from workbench import ORTModule
 from workbench.errors import EngineError, UntrainableError
@@ -30,6 +33,32 @@ class Tagger(nn.Module):
         return {"loss": loss, "logits": logits, "kind": "tags"} if named else (loss, logits)
 
 
+@dataclasses.dataclass(frozen=True)
+class Tags:
+    loss: Tensor
+    logits: Tensor
+
+
+class NamedTags(dict[str, Tensor]):
+    """A subclass of dict."""
+
+
+class Square(torch.autograd.Function):
+    """The mean square, with a backward of its own."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor) -> Tensor:
+        ctx.save_for_backward(values * 2 / values.numel())
+        return values.square().mean()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return gradients[0] * ctx.saved_tensors[0]
+
+
+mean_square: Callable[[Any], Any] = Square.apply
+
+
 def both() -> tuple[nn.Module, ORTModule]:
     """The plain module, and an equal one in an ORTModule that computes its loss alone."""
     torch.manual_seed(0)
@@ -40,6 +69,20 @@ def both() -> tuple[nn.Module, ORTModule]:
 def assert_same_gradients(plain: nn.Module, wrapped: ORTModule) -> None:
     for expected, found in zip(plain.parameters(), wrapped.parameters(), strict=True):
         torch.testing.assert_close(found.grad, expected.grad, rtol=1e-5, atol=1e-7)
+
+
+def saved_and_loaded(logits: Tensor) -> Any:
+    file = io.BytesIO()
+    torch.save(logits, file)
+    file.seek(0)
+    return torch.load(file)
+
+
+def changed_in_place(logits: Tensor) -> Tensor:
+    with torch.no_grad():
+        logits[0] = 0
+        logits += 1
+    return logits
 
 
 def step(module: nn.Module) -> None:
@@ -97,8 +140,14 @@ def test_a_result_that_was_left_out_is_computed_when_it_is_used(
         lambda logits: expected["logits"] * logits,
         lambda logits: torch.tensor(logits.detach().numpy()),
         lambda logits: pickle.loads(pickle.dumps(logits.detach())),
+        saved_and_loaded,
+        lambda logits: 5 % logits.abs() + 7 // logits.abs(),
+        lambda logits: torch.tensor(float(f"{logits[0, 0, 0]:.3f}")),
+        changed_in_place,
     ):
         torch.testing.assert_close(use(logits), use(expected["logits"]))
+    # What changed it has changed the result itself.
+    torch.testing.assert_close(found["logits"] + 0, expected["logits"])
     # Its gradient is added to that of the loss, by whatever computes each.
     for result in (expected, found):
         (result["loss"] + result["logits"].square().mean()).backward()
@@ -170,3 +219,56 @@ def test_a_name_that_is_no_result_is_refused(
     arguments = batch if isinstance(module, Tagger) else (torch.rand(3, 4, requires_grad=True),)
     with pytest.raises(UntrainableError, match=said):
         wrapped(*arguments)
+
+
+@pytest.mark.filterwarnings("ignore:PyTorch runs")
+@pytest.mark.parametrize("kind", [Tags, NamedTags])
+def test_results_of_other_classes_are_left_out_too(
+    kind: Callable[..., Any], batch: tuple[Tensor, Tensor]
+) -> None:
+    class Classed(Tagger):
+        def forward(self, words: Tensor, labels: Tensor, *, named: bool = False) -> Any:
+            loss, logits = super().forward(words, labels, named=named)
+            return kind(loss=loss, logits=logits)
+
+    torch.manual_seed(0)
+    plain = Classed()
+    wrapped = ORTModule(copy.deepcopy(plain), {"training_outputs": ("loss",)})
+    expected, found = (
+        vars(each) if kind is Tags else each for each in (plain(*batch), wrapped(*batch))
+    )
+    assert repr(found["logits"]) == "<'logits', computed when it is used>"
+    torch.testing.assert_close(found["logits"] + 0, expected["logits"])
+    for result in (expected, found):
+        result["loss"].backward()
+    assert_same_gradients(plain, wrapped)
+
+
+@pytest.mark.filterwarnings("ignore:PyTorch runs Tagger")
+def test_a_use_in_inference_mode_leaves_later_ones_their_gradients(
+    batch: tuple[Tensor, Tensor],
+) -> None:
+    plain, wrapped = both()
+    for module in (plain, wrapped):
+        result = module(*batch)
+        with torch.inference_mode():
+            assert result["logits"].argmax(-1).shape == (4, 6)
+        (result["loss"] + result["logits"].square().mean()).backward()
+    assert_same_gradients(plain, wrapped)
+
+
+@pytest.mark.filterwarnings("ignore:PyTorch runs Tagger", "ignore:None of the inputs")
+def test_functions_that_would_give_it_no_gradient_are_refused(
+    batch: tuple[Tensor, Tensor],
+) -> None:
+    def penalty(logits: Tensor) -> Any:
+        return checkpoint(torch.var, logits, use_reentrant=True) + mean_square(logits)
+
+    plain, wrapped = both()
+    expected, found = plain(*batch), wrapped(*batch)
+    for function in (mean_square, penalty):
+        with pytest.raises(EngineError, match=r"no gradient. Pass logits.clone\(\)"):
+            function(found["logits"])
+    (expected["loss"] + penalty(expected["logits"])).backward()
+    (found["loss"] + penalty(found["logits"].clone())).backward()
+    assert_same_gradients(plain, wrapped)

@@ -77,7 +77,7 @@ class OmittedCall:
         """
         if self._result is None:
             self._result = self._computed(omitted.name)
-        return self._result[omitted.key]
+        return omitted.of(self._result)
 
     def _computed(self, name: str) -> Any:
         if self._writes:
@@ -91,6 +91,8 @@ class OmittedCall:
         enabled, dtype = self._autocast
         args, kwargs = self._call
         with (
+            # A use in inference mode may be the first of several.
+            torch.inference_mode(False),
             preserved_buffers(self._module.buffers()),
             torch.random.fork_rng(devices=[]),
             torch.enable_grad(),

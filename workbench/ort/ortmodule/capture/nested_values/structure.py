@@ -48,9 +48,14 @@ class OmittedResult(NamedTuple):
 
     name: str
     key: Any
-    """Its key or place in the module's result."""
+    """Its key or place in the module's result, or the name of its attribute."""
+    is_attribute: bool
     value: Any = None
     """Value that a call returns in its place."""
+
+    def of(self, result: Any) -> Any:
+        """Its value in a result of the module."""
+        return getattr(result, self.key) if self.is_attribute else result[self.key]
 
 
 class Sequence(NamedTuple):
