@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -270,6 +271,13 @@ def test_half_a_file_is_not_used(path: Path, model: Model, digits: Dataset) -> N
 
 
 @pytest.mark.fault
+def test_a_pipe_is_not_opened(path: Path, model: Model, digits: Dataset) -> None:
+    path.unlink()
+    os.mkfifo(path)
+    check_refused(path, "it is a pipe", model, digits)
+
+
+@pytest.mark.fault
 def test_a_file_under_a_wrong_name_is_not_used(path: Path, model: Model, digits: Dataset) -> None:
     other = config_of(model, digits, batch_size=999, tuning="off")
     elsewhere = storage_path("ondevice", shape_class(model, other), 1)
@@ -293,6 +301,7 @@ def test_a_named_file_that_is_not_of_the_run_is_refused(
     for settings, words in (
         ({"engine": "ortmodule"}, "it is for nothing on ortmodule, not digits-mlp"),
         ({"batch_size": 999}, "in batches of 999"),
+        ({"requires_grad": ("*bias",)}, "in batches of 32 with other trained parameters"),
         ({"tuning": str(tmp_path / "none.json")}, "there is no such file"),
         ({"tuning": str(tmp_path)}, "it cannot be read: Is a directory"),
         ({"tuning": ""}, "tuning='': give kept, off, or the path of a file"),

@@ -162,9 +162,13 @@ def _named(name: str, config: TrainingConfig, model: Model) -> Entry:
     of_engine = [entry for entry in record.entries if entry.engine == config.engine]
     found = [entry for entry in of_engine if entry.shapes == shapes]
     if not found:
-        models = ", ".join(f"{one.model} in batches of {one.batch_size}" for one in of_engine)
-        of = f"{models or 'nothing'} on {config.engine}"
-        raise refused(f"it is for {of}, not {model.name} in batches of {config.batch_size}")
+        models = [f"{one.model} in batches of {one.batch_size}" for one in of_engine]
+        of, this = ", ".join(models) or "nothing", f"{model.name} in batches of {config.batch_size}"
+        if this in models:
+            raise refused(
+                f"it is for {this} with other trained parameters, inputs or options of ORTModule"
+            )
+        raise refused(f"it is for {of} on {config.engine}, not {this}")
     fitting = [entry for entry in found if entry.threads == config.threads]
     if not fitting:
         raise refused(f"it is for {found[0].threads} threads, not {config.threads}")

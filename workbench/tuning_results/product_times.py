@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from workbench.errors import EngineError
+from workbench.files.input_file import is_file
 from workbench.files.output_file import replacing_file
 from workbench.tuning_results.record import LARGEST_BYTES, Environment, Positive, Record
 from workbench.tuning_results.storage import processor_digest, storage_folder, this_environment
@@ -75,7 +76,7 @@ def kept_product_times() -> ProductTimes | None:
     """
     path = product_times_path()
     try:
-        if path is None or path.stat().st_size > LARGEST_BYTES:
+        if path is None or not is_file(path) or path.stat().st_size > LARGEST_BYTES:
             return None
         found = ProductTimes.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):

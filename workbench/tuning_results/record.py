@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from workbench.display.quantities import thread_count
 from workbench.display.validation_messages import validation_message
+from workbench.files.input_file import file_kind
 from workbench.settings.engines import GraphKind, engine_info
 from workbench.settings.kernel_variants import DEFAULT, tunable_engines, variants_of
 from workbench.settings.operator_kernels import check_choices, libraries_of, sentence_of
@@ -235,6 +237,8 @@ def read_tuning(path: Path) -> TuningRecord:
         TuningFileError: it is not a complete file of a tuning.
     """
     try:
+        if file_kind(path) == stat.S_IFIFO:  # opening it could block forever
+            raise TuningFileError("it is a pipe; write its content into a file first")
         with path.open("rb") as file:
             content = file.read(LARGEST_BYTES + 1)
     except FileNotFoundError:
