@@ -132,6 +132,9 @@ def test_without_a_compiler(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(EngineError, match=r"No C\+\+ compiler.*apt-get install g\+\+"):
         build_extensions()
+    monkeypatch.setenv("CXX", "clang++-99")
+    with pytest.raises(EngineError, match=r"\$CXX is 'clang\+\+-99', no program"):
+        build_extensions()
     assert not native_extension().folder.exists()
 
 

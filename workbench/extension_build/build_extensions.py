@@ -171,9 +171,11 @@ def _compiler(name: str) -> str:
         )
     compiler = find_compiler()
     if compiler is None:
+        given = os.environ.get("CXX")
         raise EngineError(
-            "No C++ compiler found: $CXX is not set, and the PATH has none of "
-            f"{', '.join(COMPILERS)}. To fix it: apt-get install g++, then {REBUILD}"
+            f"No C++ compiler found: $CXX is {f'{given!r}, no program' if given else 'not set'}, "
+            f"and the PATH has none of {', '.join(COMPILERS)}. To fix it: apt-get install g++, "
+            f"then {REBUILD}"
         )
     return compiler
 
