@@ -408,7 +408,7 @@ def test_a_compiler_that_ignores_nan_compiles_nothing() -> None:
 def test_a_processor_without_vectors_of_today_has_them_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """BuiltGraph for the oldest processor of the architecture alone, they compute the same."""
+    """Built for the oldest processor of the architecture alone, they compute the same."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     flags = (*building._FLAGS[DEVICE_KERNELS], "-DFOR_EACH_PROCESSOR=")
     monkeypatch.setitem(building._FLAGS, DEVICE_KERNELS, flags)
