@@ -20,6 +20,7 @@ from workbench.engines.base import (
     ObservedStep,
     ParameterNorms,
 )
+from workbench.engines.ondevice.arena_growth import region_bytes
 from workbench.engines.ondevice.artifact_fit import (
     refuse_other_settings,
     refuse_other_target,
@@ -70,6 +71,7 @@ class OnDeviceEngine(Engine):
             threads=config.threads,
             seed=config.seed,
             kernels=kernels.library,
+            region_bytes=region_bytes(artifacts, config.batch_size),
         )
         load_s = time.perf_counter() - started
         # ONNX Runtime begins with 0.001 whatever the checkpoint says.

@@ -40,6 +40,7 @@ class TrainingSession:
         threads: int,
         seed: int,
         kernels: Path | None = None,
+        region_bytes: int | None = None,
     ) -> None:
         """Load the models; the learning rate is ONNX Runtime's default until it is set.
 
@@ -49,6 +50,7 @@ class TrainingSession:
             seed: seed of Dropout and other random nodes.
             kernels: the library of the workbench's kernels, if `training_model` uses them; see
                 `device_kernels`.
+            region_bytes: the least by which the memory of values grows, see `use_shared_arena`.
 
         Raises:
             EngineError: ONNX Runtime cannot load them.
@@ -68,7 +70,7 @@ class TrainingSession:
         # Gradients of weights are computed as early as possible, in the order of the file, not
         # after those of all activations, which would be kept until then.
         options.execution_order = ort.ExecutionOrder.PRIORITY_BASED
-        use_shared_arena(options)
+        use_shared_arena(options, region_bytes)
         profile_if_requested(options, TRAINING_PROFILE)
         device = ort.OrtDevice(_CPU, ort.OrtDevice.default_memory(), 0)
         ort.set_default_logger_severity(_ERROR)
