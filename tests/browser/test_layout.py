@@ -101,7 +101,7 @@ notes = ["a model of a long name", "generated", "needs another dataset", "record
 for step, note in zip(page.bar.steps, notes):
     step["note"] = note
 page.bar.send_state("steps")
-page.bar.show_verdict("a model of a long name: ≈ 2.5× a run of a long name", "")
+page.bar.show_verdict("a model of a long name: ≈ 2.5 a run of a long name", "")
 page.bar.title = "running: another model of a long name"
 """
 """Puts into the bar what comes and goes there, in the page of the cell before."""

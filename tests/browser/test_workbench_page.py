@@ -285,6 +285,9 @@ def test_a_model_that_cannot_be_loaded_is_a_sentence(open_notebook: MakeNotebook
         notebook.field("Model").press("Enter")
         expect(notebook.status).to_contain_text(sentence)
         expect(notebook.status).not_to_contain_text("Traceback")
+        for name in ("Train", "Compare"):
+            expect(notebook.button(name)).to_be_disabled()
+            expect(notebook.button(name)).to_have_attribute("title", re.compile(sentence))
 
 
 @pytest.mark.sweep  # tests/widgets

@@ -149,6 +149,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.trainer.engines.observe(self._show_what_trains, "value")
         self.runs.observe(self._show_code, "code")
         self.recorded.observe(self._on_recorded, "value")
+        self.recorded.on_again = self._on_recorded
         self.comparison.ratios.observe(self._page_view.show_summary, "summary")
         self._show_what_trains()
 
@@ -259,9 +260,9 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.recorded.value = comparison_id
         self.bar.selected = "compare"
 
-    def _on_recorded(self, change: Any) -> None:
+    def _on_recorded(self, _: Any = None) -> None:
         self.recorded.problem = ""
-        if not (comparison_id := change.new.strip()):
+        if not (comparison_id := self.recorded.value.strip()):
             return
         try:
             self.comparison.show(load_comparison(comparison_id))

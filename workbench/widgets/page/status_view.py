@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from workbench.controller import State
+from workbench.controller.model.inspection import LayerRow
 from workbench.controller.view import View
+from workbench.models import Model
 from workbench.widgets.page.controls import Controls
 from workbench.widgets.page.status import Status
 
@@ -29,6 +31,22 @@ class StatusView(View):
         self._clock = clock
         self._shown = ("", "", "")
         self._detail_after = 0.0
+
+    def show_model(self, model: Model | None, problem: str = "") -> None:
+        self._refuse_model(problem)
+
+    def show_layers(
+        self,
+        rows: Sequence[LayerRow] | None,
+        *,
+        loading: bool = False,
+    ) -> None:
+        if loading:
+            self._refuse_model("")
+
+    def _refuse_model(self, problem: str) -> None:
+        if self._controls is not None:
+            self._controls.refuse_model(problem)
 
     def show_state(self, state: State) -> None:
         if self._controls is not None:
