@@ -85,6 +85,12 @@ def test_a_deleted_run_is_not_selected_any_more_and_can_be_brought_back(
     assert table.deleted == []
     assert table.undo == []
     assert set(table._rows) == {first, second}
+    assert table.selected == [first, second], "as before the deletion"
+    wire.press("delete", [first])
+    table.selected = []
+    wire.press("undelete", table.undo)
+    assert set(table._rows) == {first, second}
+    assert table.selected == [], "another selection was made since"
 
 
 def test_an_opened_run_is_shown_with_its_figure(wire: Wire, digits: Dataset) -> None:
