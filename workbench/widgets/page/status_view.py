@@ -29,7 +29,7 @@ class StatusView(View):
         self._status = status
         self._controls = controls
         self._clock = clock
-        self._shown = ("", "", "")
+        self._shown: tuple[object, ...] = ()
         self._detail_after = 0.0
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
@@ -51,7 +51,9 @@ class StatusView(View):
     def show_state(self, state: State) -> None:
         if self._controls is not None:
             self._controls.show(state.status, compares=state.compares)
-        shown = (state.status, state.level, state.message)
+        # The first step and the last are shown at once: the charts show them.
+        steps = state.progress > 0, state.progress >= 1
+        shown = (state.status, state.level, state.message, *steps)
         if shown == self._shown and state.active and self._clock() < self._detail_after:
             return  # the next state of the same job follows within its interval of polls
         self._shown = shown
