@@ -3,6 +3,7 @@
     WorkbenchError
     ├── ConfigError            invalid settings; lists all problems
     ├── ModelError             a model that cannot be loaded or is not supported
+    │   ├── ExampleInputsMissingError   a module without the inputs that it is called with
     │   └── UntrainableError   a model that an engine cannot train
     ├── DataError              a dataset that cannot be loaded or does not fit its model
     ├── ArtifactsError         training artifacts that cannot be generated or read
@@ -49,6 +50,10 @@ class ConfigError(WorkbenchError):
 
 class ModelError(WorkbenchError):
     """A model that cannot be loaded or is not supported."""
+
+
+class ExampleInputsMissingError(ModelError):
+    """A module was given, or returned by a factory, without the example inputs that it needs."""
 
 
 class UntrainableError(ModelError):

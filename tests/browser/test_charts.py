@@ -133,6 +133,14 @@ def test_charts_are_zoomed_read_toggled_and_saved(  # noqa: PLR0915, one kernel 
     read = re.compile(r"at step (2,9[89]|3,0[01])\d: pytorch 64\.0, ondevice 19,200")
     expect(notebook.chart("Throughput")).to_have_accessible_name(read)
     expect(page.locator(".wb-values-table")).to_contain_text("at the cursor")
+    # As wide as in a page of 1,280 pixels: its columns fit, with nothing to scroll.
+    charts = page.locator(".wb-charts")
+    charts.evaluate("one => { one.style.width = '600px'; }")
+    hidden = "one => one.scrollWidth - one.clientWidth"
+    assert page.locator(".wb-values").evaluate(hidden) == 0
+    charts.evaluate("one => { one.style.width = ''; }")
+    area = plot_area(notebook, "Loss")
+    page.mouse.move(area["x"] + area["width"] / 2, area["y"] + area["height"] / 2)
     lines = page.locator(".wb-panel:visible .u-cursor-x")
     places = {line.get_attribute("data-place") for line in lines.all()}
     assert len(places) == 1, "every chart says the step at the cursor"

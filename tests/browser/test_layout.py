@@ -96,14 +96,38 @@ def once_settled(page: Page, script: str) -> list[object]:
     return found
 
 
+LONG_TEXTS = """
+notes = ["a model of a long name", "generated", "needs another dataset", "recorded runs"]
+for step, note in zip(page.bar.steps, notes):
+    step["note"] = note
+page.bar.send_state("steps")
+page.bar.show_verdict("a model of a long name: ≈ 2.5 a run of a long name", "")
+page.bar.title = "running: another model of a long name"
+"""
+"""Puts into the bar what comes and goes there, in the page of the cell before."""
+BAR_WIDTHS = (800, 980, 1130, 1150, 1300, 1600)
+
+
+def bar_heights(page: Page) -> dict[int, int]:
+    """Of the bar with rail and title, by the width of the window."""
+    heights = {}
+    for width in BAR_WIDTHS:
+        page.set_viewport_size({"width": width, "height": 1200})
+        page.wait_for_timeout(100)
+        bar = page.locator(".wb-app-bar")
+        heights[width] = bar.evaluate("one => one.offsetHeight")
+    return heights
+
+
 def test_nothing_overflows_or_overlaps_at_any_width(
     open_notebook: MakeNotebook, page: Page
 ) -> None:
-    notebook = open_fake(open_notebook)
+    notebook = open_fake(open_notebook, LONG_TEXTS)
     notebook.set_number("Steps to compare", 60)
     notebook.button("Compare").click()
     expect(notebook.status).to_contain_text("Compared fake", timeout=SLOW_MS)
     notebook.close_file_browser()
+    heights = bar_heights(page)
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 1200})
         for step in ("Model", "Artifacts", "Train", "Compare", "Runs"):
@@ -127,3 +151,10 @@ def test_nothing_overflows_or_overlaps_at_any_width(
     verdict = page.locator(".wb-verdict-badge")
     expect(verdict).to_be_visible()
     assert verdict.evaluate("one => one.clientWidth") >= 100, "nothing of the verdict can be read"
+    # Whatever is said in the bar, it does not move the page below it.
+    notebook.run(1)
+    expect(verdict).to_contain_text("≈")
+    assert bar_heights(page) == heights
+    assert not once_settled(page, OVERFLOWING)
+    notebook.go_to("Compare")
+    assert not once_settled(page, OVERLAPPING)

@@ -108,11 +108,14 @@ def test_runs_are_found_sorted_labelled_deleted_and_brought_back(
     expect(page.locator(".wb-run-name", has_text="a <i>new</i> name")).to_be_visible()
     expect(grid).to_be_focused()
 
+    expect(selected(notebook)).to_contain_text("a <i>new</i> name")
     page.keyboard.press("Delete")
     expect(page.get_by_text("Deleted 1 run.")).to_be_visible()
     expect(page.get_by_text("3 runs", exact=True)).to_be_visible()
+    expect(selected(notebook)).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("4 runs", exact=True)).to_be_visible()
+    expect(selected(notebook)).to_contain_text("a <i>new</i> name")
     assert len(list((home / "runs").iterdir())) == 4
 
     page.keyboard.press("Enter")

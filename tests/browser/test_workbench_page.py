@@ -285,6 +285,9 @@ def test_a_model_that_cannot_be_loaded_is_a_sentence(open_notebook: MakeNotebook
         notebook.field("Model").press("Enter")
         expect(notebook.status).to_contain_text(sentence)
         expect(notebook.status).not_to_contain_text("Traceback")
+        for name in ("Train", "Compare"):
+            expect(notebook.button(name)).to_be_disabled()
+            expect(notebook.button(name)).to_have_attribute("title", re.compile(sentence))
 
 
 @pytest.mark.sweep  # tests/widgets
@@ -312,8 +315,10 @@ def test_wrong_settings_and_failed_runs_are_sentences(open_notebook: MakeNoteboo
     notebook.wait_for_end()
 
 
-def test_charts_work_from_the_keyboard_and_as_tables(open_notebook: MakeNotebook) -> None:
-    notebook = open_fake(open_notebook)
+def test_charts_work_from_the_keyboard_as_tables_and_in_two_views(
+    open_notebook: MakeNotebook,
+) -> None:
+    notebook = open_fake(open_notebook, "page")
     notebook.set_number("Epochs", 1)
     notebook.button("Train").click()
     expect(notebook.status).to_contain_text("Trained", timeout=SLOW_MS)
@@ -333,6 +338,19 @@ def test_charts_work_from_the_keyboard_and_as_tables(open_notebook: MakeNotebook
     expect(table.get_by_role("row")).to_have_count(13)
     expect(table.get_by_role("rowheader", name="44", exact=True)).to_be_visible()
     expect(notebook.chart("Loss")).to_be_hidden()
+    # What is done in a second view is seen in the first, which keeps its own step.
+    notebook.run(1)
+    first, second = notebook.cell(0), notebook.cell(1)
+    epochs = second.get_by_label("Epochs", exact=True)
+    epochs.fill("2")
+    epochs.press("Tab")
+    expect(first.get_by_label("Epochs", exact=True)).to_have_value("2")
+    second.get_by_role("tab", name=re.compile("^Runs")).click()
+    expect(first.get_by_role("tab", selected=True)).to_have_accessible_name(re.compile("^Train"))
+    second.get_by_role("button", name=re.compile("^Train on")).click()
+    expect(first.locator(".wb-status-message")).to_contain_text("88 steps", timeout=SLOW_MS)
+    loss = first.get_by_role("table", name=re.compile("^Loss per batch"))
+    expect(loss.get_by_role("rowheader", name="88", exact=True)).to_be_visible()
 
 
 def lightness(page: Page, script: str) -> float:

@@ -56,8 +56,22 @@ class Follower:
     def poll(self) -> str:
         """Report new points and state; returns the status of the job."""
         self.job.advance()
-        # The status first: events written before the end are then read before the end is shown.
-        status = self.job.status
+        # The status first: events written before the end are then read before the end is shown. And
+        # again, as a short run may begin or end meanwhile: its points are not ahead of its status.
+        status = ""
+        while status != (found := self.job.status):
+            status = found
+            self._read()
+        if status in ENDED:
+            self._view.show_total_steps(max(self._done_steps.values(), default=0))
+        if status != self._shown_status or time.monotonic() >= self._show_after:
+            self._shown_status = status
+            self._show_after = time.monotonic() + self._show_s
+            self._show_state(self._state(status))
+        return status
+
+    def _read(self) -> None:
+        """Report the points that were written since the last call."""
         for engine, run in self.job.runs.items():
             if engine not in self._readers:
                 self._readers[engine] = run.follow()
@@ -70,13 +84,6 @@ class Follower:
                 self._done_steps[engine] = int(points.step[-1])
                 self._epoch = int(points.epoch[-1])
             self._view.add_points(engine, points)
-        if status in ENDED:
-            self._view.show_total_steps(max(self._done_steps.values(), default=0))
-        if status != self._shown_status or time.monotonic() >= self._show_after:
-            self._shown_status = status
-            self._show_after = time.monotonic() + self._show_s
-            self._show_state(self._state(status))
-        return status
 
     def _state(self, status: str) -> State:
         if status in ENDED:

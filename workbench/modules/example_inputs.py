@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.errors import ModelError
+from workbench.errors import ExampleInputsMissingError, ModelError
 from workbench.files.input_file import check_file
 from workbench.specs import TensorSpec
 
@@ -30,10 +30,11 @@ def as_examples(examples: Any) -> ExampleInputs:
         examples: an array or tensor, a tuple or list of them, or a mapping from argument names.
 
     Raises:
-        ModelError: there are none, a dtype is not supported, or batch sizes differ.
+        ExampleInputsMissingError: it is None.
+        ModelError: a dtype is not supported, or batch sizes differ.
     """
     if examples is None:
-        raise ModelError(
+        raise ExampleInputsMissingError(
             "An nn.Module needs example_inputs= (an array, a tensor, a tuple of them, or a dict by "
             "the names of forward's arguments)."
         )

@@ -193,12 +193,16 @@ def test_a_factory_of_a_bare_module_asks_for_the_field_of_its_example_input(
 ) -> None:
     (tmp_path / "bare_factory.py").write_text(
         "import torch\ndef make():\n    return torch.nn.Linear(4, 3)\n"
+        "def fail():\n    raise ValueError('Net needs example_inputs of its own')\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     sources = Sources(names)
     with pytest.raises(ModelError, match=r"^bare_factory:make returns .* field Example input\.$"):
         sources.model("bare_factory:make")
     assert sources.model("bare_factory:make", "x").parameter_count == 15
+    # Not told by the words, which the factory's own error may have too.
+    with pytest.raises(ModelError, match="raised ValueError: Net needs example_inputs of its own"):
+        sources.model("bare_factory:fail")
 
 
 @pytest.mark.fault

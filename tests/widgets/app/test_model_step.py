@@ -101,6 +101,22 @@ def test_a_refused_example_input_is_marked_at_its_field(make_page: MakePage) -> 
     until(lambda: "digits-mlp" in step.field.problem and not step.example_inputs.problem)
 
 
+def test_a_refused_model_cannot_be_trained_until_it_loads(make_page: MakePage) -> None:
+    page = make_page(None)
+    names: dict[str, object] = {}
+    page._controller.sources.names = lambda: names
+    field = page.models.field
+    field.value = "net"
+    until(lambda: "net" in page.controls.buttons[0]["hint"])
+    assert page.controls.usable() == []
+    for button in page.controls.buttons[:2]:
+        assert button["hint"] == f"The model cannot be loaded: {field.problem}"
+    names["net"] = wb.load_model("digits-mlp")
+    field._handle_custom_msg({"kind": "again"}, [])
+    until(lambda: page.models.model is names["net"])
+    assert (page.controls.usable(), field.problem) == (["Train", "Compare"], "")
+
+
 def test_a_module_of_the_notebook_is_chosen_by_the_name_that_it_has_there(
     make_page: MakePage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -284,6 +284,16 @@ def test_the_code_of_the_page_gives_equal_losses(make_page: MakePage) -> None:
     assert [run.id for run in names["comparison"].runs.values()] == [
         *(names["run"].id, made.runs["fake"].id)
     ]
+    alone, measured = names["run"].id, made.runs["fake"].id
+    page.runs.delete([alone])
+    until(lambda: alone not in page.code.code["compare"])
+    assert measured in page.code.code["compare"]
+    page.recorded.value = made.id
+    page.runs.delete([measured])
+    end = "The run of fake was deleted; its figures are as read before."
+    until(lambda: page.comparison.ratios.verdict.endswith(end))
+    page.runs.undelete([measured])
+    until(lambda: "deleted" not in page.comparison.ratios.verdict)
     page.set(comparison_steps=30)
     assert "wb.compare(" in page.code.code["compare"], "what is set up is what is done next"
 

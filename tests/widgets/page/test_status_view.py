@@ -12,12 +12,16 @@ def test_numbers_alone_are_shown_a_few_times_a_second_and_all_else_at_once() -> 
     status = Status()
     view = StatusView(status, clock=lambda: now)
     running = State("running", "busy", "Training m on pytorch.", "step 1 of 9", 0.1)
+    view.show_state(running._replace(detail="3 s", progress=0.0))
     view.show_state(running)
+    assert status.detail == "step 1 of 9"
     view.show_state(running._replace(detail="step 2 of 9"))
     assert status.detail == "step 1 of 9"
     now += DETAIL_S
     view.show_state(running._replace(detail="step 3 of 9"))
     assert status.detail == "step 3 of 9"
+    view.show_state(running._replace(detail="step 9 of 9", progress=1.0))
+    assert status.detail == "step 9 of 9"
     view.show_state(State("paused", "paused", "Paused m on pytorch.", "step 4 of 9", 0.4))
     assert (status.level, status.detail) == ("paused", "step 4 of 9")
     view.show_state(State("idle", "done", "Trained m.", "3 s"))

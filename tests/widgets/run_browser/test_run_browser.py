@@ -17,6 +17,7 @@ from tests.processes import until
 from tests.runs.recorded import changed, recorded
 from tests.runs.written import steps, write_run
 from workbench.data import Dataset
+from workbench.widgets.compare.comparison_view import ALL_DELETED
 from workbench.widgets.run_browser import RunBrowser
 
 
@@ -85,6 +86,12 @@ def test_a_deleted_run_is_not_selected_any_more_and_can_be_brought_back(
     assert table.deleted == []
     assert table.undo == []
     assert set(table._rows) == {first, second}
+    assert table.selected == [first, second], "as before the deletion"
+    wire.press("delete", [first])
+    table.selected = []
+    wire.press("undelete", table.undo)
+    assert set(table._rows) == {first, second}
+    assert table.selected == [], "another selection was made since"
 
 
 def test_an_opened_run_is_shown_with_its_figure(wire: Wire, digits: Dataset) -> None:
@@ -129,6 +136,24 @@ def test_compared_runs_are_shown_below_as_the_app_shows_them(wire: Wire) -> None
     assert [row["setting"] for row in view.differences.rows] == ["learning_rate", "model"]
     wire.press("compare", [run.id for run in reversed(runs)])
     assert browser.comparison is view
+
+    # It follows the list: a new name, a run that is deleted, and its return.
+    def names() -> list[str]:
+        return [curve["label"] for curve in view.charts.curves]
+
+    until(lambda: names() == ["model-b · fake", "model-a · fake"])
+    wire.press("rename", [runs[1].id], "second")
+    until(lambda: names() == ["second", "model-a · fake"])
+    until(lambda: [row["engine"] for row in view.table.rows] == names())
+    wire.press("delete", [runs[1].id])
+    until(lambda: view.ratios.verdict.endswith("second was deleted and is left out."))
+    assert names() == [runs[0].title]
+    wire.press("delete", [runs[0].id])
+    until(lambda: view.ratios.verdict == ALL_DELETED)
+    wire.press("undelete", [run.id for run in runs])
+    until(lambda: [row["engine"] for row in view.table.rows] == ["second", "model-a · fake"])
+    assert names() == ["second", "model-a · fake"]
+    assert "deleted" not in view.ratios.verdict
     # A run whose folder is gone is said, and what is shown stays.
     shutil.rmtree(runs[0].folder.path)
     wire.press("compare", [run.id for run in runs])

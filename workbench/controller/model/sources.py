@@ -16,7 +16,7 @@ from workbench.controller.model.namespace import (
     own_names,
 )
 from workbench.data import Dataset
-from workbench.errors import DataError, ModelError, nearest, value_text
+from workbench.errors import DataError, ExampleInputsMissingError, ModelError, nearest, value_text
 from workbench.files.input_file import is_file
 from workbench.files.user_path import user_path
 from workbench.load import load_dataset, load_model
@@ -77,10 +77,8 @@ class Sources:
             return load_model(value, example_inputs=given, name=source)  # type: ignore[arg-type]
         try:
             return load_model(source, example_inputs=given)
-        except ModelError as error:
-            if given is None and "needs example_inputs" in str(error):
-                raise ModelError(f"{source} returns a module: {NAME_EXAMPLE}") from error
-            raise
+        except ExampleInputsMissingError as error:
+            raise ModelError(f"{source} returns a module: {NAME_EXAMPLE}") from error
 
     def is_of_examples(self, problem: str, source: str, example_inputs: str) -> bool:
         """Whether `model` was refused, with this problem, for its example inputs."""

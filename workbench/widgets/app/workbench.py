@@ -20,6 +20,7 @@ from workbench.controller.steps import NAMES, StepsView
 from workbench.controller.view import View
 from workbench.errors import RunError, WorkbenchError
 from workbench.runs import Run, load_run
+from workbench.runs.listing import Changes
 from workbench.widgets.app.app_bar import AppBar
 from workbench.widgets.app.bar_view import BarView
 from workbench.widgets.app.code_panel import CodePanel
@@ -89,6 +90,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
                 resume_refusal=self._controller.resume_refusal,
                 on_restore=self.restore,
                 on_personalise=self._personalise,
+                on_changes=self._runs_changed,
             )
             super().__init__(children=self._laid_out())
             self.add_class("wb-page")
@@ -149,6 +151,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.trainer.engines.observe(self._show_what_trains, "value")
         self.runs.observe(self._show_code, "code")
         self.recorded.observe(self._on_recorded, "value")
+        self.recorded.on_again = self._on_recorded
         self.comparison.ratios.observe(self._page_view.show_summary, "summary")
         self._show_what_trains()
 
@@ -249,6 +252,10 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._show_recorded(action_code("compare", [run.id for run in runs], ""))
         self.bar.selected = "compare"
 
+    def _runs_changed(self, changes: Changes) -> None:
+        if (ids := self.comparison.follow(changes)) and self._recorded_code:
+            self._show_recorded(action_code("compare", ids, ""))
+
     def _personalise(self, run: Run) -> None:
         if (name := run.spec["model"]) != self._controller.setup.model:
             self.models.choose(name)
@@ -259,16 +266,14 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.recorded.value = comparison_id
         self.bar.selected = "compare"
 
-    def _on_recorded(self, change: Any) -> None:
+    def _on_recorded(self, _: Any = None) -> None:
         self.recorded.problem = ""
-        if not (comparison_id := change.new.strip()):
-            return
-        try:
-            self.comparison.show(load_comparison(comparison_id))
-        except WorkbenchError as error:
-            self.recorded.problem = str(error)
-            return
-        self._show_recorded(comparison_code(comparison_id))
+        if comparison_id := self.recorded.value.strip():
+            try:
+                self.comparison.show(load_comparison(comparison_id))
+                self._show_recorded(comparison_code(comparison_id))
+            except WorkbenchError as error:
+                self.recorded.problem = str(error)
 
     def _show_recorded(self, code: str) -> None:
         self._steps.show_recorded()

@@ -12,6 +12,7 @@ from workbench.controller.request_thread import RequestThread
 from workbench.errors import RunFolderError
 from workbench.figures.curve_style import curve_styles
 from workbench.runs import Run
+from workbench.runs.listing import Changes
 from workbench.runs.record.reader import RunReader
 from workbench.widgets.charts import Charts
 from workbench.widgets.compare.comparison_table import ComparisonTable
@@ -29,6 +30,7 @@ charts are not shown."""
 READING = "Reading the recorded runs …"
 RUNNING_HINT = "The table appears when every run has ended."
 FAILED_HINT = "The comparison cannot be shown: "
+ALL_DELETED = "The compared runs were deleted. Those that are restored are shown again."
 
 Shown = Comparison | Run | str | Path
 
@@ -53,6 +55,10 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         self.table = ComparisonTable()
         self.differences = DifferencesTable()
         self.statistics = RunStatistics()
+        self._given: list[Run] = []
+        """The runs to be compared, those that were deleted meanwhile included."""
+        self._deleted: dict[str, str] = {}
+        """Their names, by id."""
         self._readers: dict[str, RunReader] = {}
         self._polls = 0
         self._thread = RequestThread("comparison-view", self._failed, self._tick, PERIOD_S)
@@ -82,12 +88,60 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
             comparison = given[0]
         else:
             comparison = compare_runs(given)
+        self._given, self._deleted = [*comparison.runs.values()], {}
+        self._show(comparison)
+
+    def follow(self, changes: Changes) -> list[str]:
+        """Show the shown runs by their new names; leave out those that were deleted, until they are
+        restored, and say so.
+
+        Args:
+            changes: of the list of recorded runs.
+
+        Returns:
+            Ids of the runs that are shown from now on; empty where nothing has changed.
+        """
+        shown, before = self.comparison, dict(self._deleted)
+        names = _names_by_id(shown)
+        present = {row.id for row in changes.rows}
+        for run_id in {*names, *(run.id for run in self._given)}:
+            if run_id in present:
+                self._deleted.pop(run_id, None)
+            elif run_id in changes.removed:
+                self._deleted[run_id] = names.get(run_id, run_id)
+        if isinstance(shown, Comparison):
+            # Measured together, so that the figures stand together.
+            if before != self._deleted:
+                remark = "".join(
+                    f"The run of {engine} was deleted; its figures are as read before. "
+                    for engine in self._deleted.values()
+                )
+                self._thread.ask(lambda: self.ratios.remark(remark.rstrip()))
+            return []
+        if before == self._deleted and not names.keys() & present:
+            return []
+        left = [run for run in self._given if run.id not in self._deleted]
+        if not left:
+            self._clear(ALL_DELETED)
+            return []
+        comparison = compare_runs(left)
+        if _names_by_id(comparison) == names:
+            return []
+        remark = "".join(f"{name} was deleted and is left out. " for name in self._deleted.values())
+        self._show(comparison, remark.rstrip())
+        return [run.id for run in left]
+
+    def _show(self, comparison: Comparison | RunComparison, remark: str = "") -> None:
         self.comparison = comparison
         self.add_class(SHOWN)
-        self._thread.ask(lambda: self._begin(comparison))
+        self._thread.ask(lambda: self._begin(comparison, remark))
 
     def clear(self, hint: str) -> None:
         """Show only a sentence with the reason."""
+        self._given, self._deleted = [], {}
+        self._clear(hint)
+
+    def _clear(self, hint: str) -> None:
         self.comparison = None
         self.remove_class(SHOWN)
 
@@ -109,13 +163,14 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         self.charts.close()
         super().close()
 
-    def _begin(self, comparison: Comparison | RunComparison) -> None:
+    def _begin(self, comparison: Comparison | RunComparison, remark: str) -> None:
         if comparison is not self.comparison:
             return  # another was requested meanwhile
         self._readers, self._polls = {}, 0
         self.charts.reset(names_of(comparison), engines=_engines(comparison))
         starting = isinstance(comparison, Comparison) and not comparison.ended
         self.ratios.clear(STARTING if starting else READING)
+        self.ratios.remark(remark)
         self.table.clear(RUNNING_HINT)
         self.statistics.clear()
         self.differences.show(comparison)
@@ -162,6 +217,10 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
 def names_of(comparison: Comparison | RunComparison) -> list[str]:
     """The names of the curves: engines, or engines and ids of runs."""
     return [*(comparison.engines if isinstance(comparison, Comparison) else comparison.runs)]
+
+
+def _names_by_id(comparison: Comparison | RunComparison | None) -> dict[str, str]:
+    return {} if comparison is None else {run.id: name for name, run in comparison.runs.items()}
 
 
 def _engines(comparison: Comparison | RunComparison) -> dict[str, str]:

@@ -50,10 +50,20 @@ class RatioBars(anywidget.AnyWidget):
     ).tag(sync=True)
     """One for each run that has a ratio; `interval` is empty, or its two limits."""
 
+    def __init__(self, **kwargs: Any) -> None:
+        self._sentence = self._remark = ""
+        super().__init__(**kwargs)
+
     def clear(self, hint: str) -> None:
         """Remove the ratios and show why there are none."""
         self.verdict, self.badge, self.level, self.bars = hint, "", "none", []
-        self.summary = ""
+        self.summary = self._sentence = ""
+
+    def remark(self, remark: str) -> None:
+        """Say one more sentence after the verdict, now and later; empty: none."""
+        self._remark = remark
+        if self._sentence:
+            self.verdict = f"{self._sentence} {remark}".rstrip()
 
     def show(
         self, comparison: Comparison | RunComparison, styles: Mapping[str, Mapping[str, Any]]
@@ -68,7 +78,8 @@ class RatioBars(anywidget.AnyWidget):
         if not comparison.ended and frame["ratio"].notna().sum() < 2:
             self.clear(STARTING)
             return
-        self.verdict, self.badge, self.level = comparison.verdict()
+        self._sentence, self.badge, self.level = comparison.verdict()
+        self.remark(self._remark)
         self.reference = comparison.reference
         self.bars = [
             {

@@ -56,6 +56,8 @@ class ChoiceField(anywidget.AnyWidget):
                 None: fixed options.
         """
         super().__init__(**kwargs)
+        self.on_again: Callable[[], None] = lambda: None
+        """Called when a refused value is chosen once more: what it names may be right by now."""
         self._offered = offered
         self.on_msg(self._on_message)
         self.look("")
@@ -69,3 +71,5 @@ class ChoiceField(anywidget.AnyWidget):
         match content:
             case {"kind": "look", "text": str(text)}:
                 self.look(text)
+            case {"kind": "again"}:
+                self.on_again()

@@ -98,6 +98,9 @@ class ModelView(StandaloneStep):
         self.dataset.observe(self._on_dataset, "value")
         for column in (self.target, self.groups):
             column.observe(self._on_column, "value")
+        self.field.on_again = self.example_inputs.on_again = self._choose_again
+        for each in (self.dataset, self.target, self.groups):
+            each.on_again = self._choose_dataset
         self._ready(model)
 
     def choose(self, model: Any) -> None:
@@ -127,6 +130,10 @@ class ModelView(StandaloneStep):
         if change.new != self._chosen:
             self._begin_choice(change.new)
             self.controller.choose_model(change.new)
+
+    def _choose_again(self) -> None:
+        self._begin_choice(self.field.value)
+        self.controller.choose_model(self.field.value)
 
     def _on_examples(self, change: Any) -> None:
         if change.new.strip() == self.controller.setup.example_inputs:

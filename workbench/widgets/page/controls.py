@@ -58,6 +58,7 @@ class Controls(anywidget.AnyWidget):
         self._actions = dict(actions)
         self._setup = Setup()
         self._status, self._compares = "idle", False
+        self._model_problem = ""
         self.on_msg(self._on_message)
         self.show("idle")
 
@@ -65,7 +66,7 @@ class Controls(anywidget.AnyWidget):
         """Enable the buttons for the status of the job; `idle` when there is none."""
         self._status, self._compares = status, compares
         active = status in ("starting", "running", "paused")
-        starts = not active and self._setup.model != ""
+        starts = not active and self._setup.model != "" and not self._model_problem
         usable = {
             "Train": starts,
             "Compare": starts,
@@ -96,6 +97,15 @@ class Controls(anywidget.AnyWidget):
         self._setup = setup
         self.show(self._status, compares=self._compares)
 
+    def refuse_model(self, problem: str) -> None:
+        """Disable Train and Compare.
+
+        Args:
+            problem: why the chosen model cannot be loaded; empty: it can, or is being loaded.
+        """
+        self._model_problem = problem
+        self.show(self._status, compares=self._compares)
+
     @property
     def _train_label(self) -> str:
         if self._setup.federation is not None:
@@ -119,6 +129,8 @@ class Controls(anywidget.AnyWidget):
     def _hint(self, name: str) -> str:
         if name in ("Train", "Compare") and not self._setup.model:
             return NO_MODEL
+        if name in ("Train", "Compare") and self._model_problem:
+            return f"The model cannot be loaded: {self._model_problem}"
         if name != "Train":
             return HINTS[name]
         if self._setup.federation is not None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from workbench.controller import State
+from workbench.controller.model.inspection import LayerRow
 from workbench.controller.view import View
+from workbench.models import Model
 from workbench.widgets.page.controls import Controls
 from workbench.widgets.page.status import Status
 
@@ -27,13 +29,31 @@ class StatusView(View):
         self._status = status
         self._controls = controls
         self._clock = clock
-        self._shown = ("", "", "")
+        self._shown: tuple[object, ...] = ()
         self._detail_after = 0.0
+
+    def show_model(self, model: Model | None, problem: str = "") -> None:
+        self._refuse_model(problem)
+
+    def show_layers(
+        self,
+        rows: Sequence[LayerRow] | None,
+        *,
+        loading: bool = False,
+    ) -> None:
+        if loading:
+            self._refuse_model("")
+
+    def _refuse_model(self, problem: str) -> None:
+        if self._controls is not None:
+            self._controls.refuse_model(problem)
 
     def show_state(self, state: State) -> None:
         if self._controls is not None:
             self._controls.show(state.status, compares=state.compares)
-        shown = (state.status, state.level, state.message)
+        # The first step and the last are shown at once: the charts show them.
+        steps = state.progress > 0, state.progress >= 1
+        shown = (state.status, state.level, state.message, *steps)
         if shown == self._shown and state.active and self._clock() < self._detail_after:
             return  # the next state of the same job follows within its interval of polls
         self._shown = shown

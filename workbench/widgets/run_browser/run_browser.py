@@ -52,6 +52,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         resume_refusal: Callable[[Run], str] = lambda _: "",
         on_restore: Callable[[Run], None] | None = None,
         on_personalise: Callable[[Run], None] | None = None,
+        on_changes: Callable[[Changes], None] = lambda _: None,
     ) -> None:
         """List the runs of this directory, and continue listing new ones.
 
@@ -66,7 +67,9 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
             on_restore: called with the open run, to restore its settings; None: no button for that.
             on_personalise: called with the run that is to be fine-tuned on a user's own examples;
                 None: no button for that.
+            on_changes: called with each change of the list.
         """
+        self._on_changes = on_changes
         self._done = ""
         """The Python code of the last action of a button, until other runs are selected."""
         bases = [] if on_personalise is None else list(base_samples())
@@ -254,6 +257,9 @@ class _View:
         detail = self._browser.detail
         if detail.heading and detail.run_id in changes.removed:
             detail.problem = FOLDER_GONE
+        if self._browser.comparison is not None:
+            self._browser.comparison.follow(changes)
+        self._browser._on_changes(changes)
         self._browser._show_code()
 
     def show_problem(self, problem: str) -> None:

@@ -74,6 +74,10 @@ class RunTable(anywidget.AnyWidget):
         self._lock = threading.RLock()
         self._rows: dict[str, RunRow] = {}
         self._act = act
+        self._selected_before: list[str] = []
+        """The selection from which runs were deleted,"""
+        self._selected_after: list[str] = []
+        """and what was left of it: until another is made, runs that come back are selected."""
         super().__init__(**kwargs)
         self.on_msg(self._on_message)
 
@@ -88,9 +92,14 @@ class RunTable(anywidget.AnyWidget):
                 self._send_all()
             else:
                 self._send_rows(changes.rows, changes.removed, full=False)
-            gone = set(self.selected) & set(changes.removed)
-            if gone:
-                self.selected = [run_id for run_id in self.selected if run_id not in gone]
+            self._keep_selection()
+
+    def _keep_selection(self) -> None:
+        """Deselect runs that are gone, and select those again that have come back."""
+        if self.selected != self._selected_after:
+            self._selected_before = list(self.selected)
+        kept = [run_id for run_id in self._selected_before if run_id in self._rows]
+        self.selected = self._selected_after = kept
 
     def known(self, run_ids: Sequence[str]) -> list[RunRow]:
         """The rows of these runs, without unknown ones."""

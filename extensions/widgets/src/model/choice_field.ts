@@ -121,9 +121,15 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     activate(options.findIndex(({ value }) => value === marked));
   };
 
-  /** Takes an option; a folder is opened instead. */
+  /** Takes an option, also a refused one once more; a folder is opened instead. */
   const pick = (value: string) => {
-    if (!value.endsWith("/")) return commit(value);
+    if (!value.endsWith("/")) {
+      // What was refused may be right by now, as a file that has been written since.
+      const again = value === model.get("value") && model.get("problem") !== "";
+      commit(value);
+      if (again) model.send({ kind: "again" });
+      return;
+    }
     input.value = value;
     look();
     open(value, null);

@@ -65,6 +65,20 @@ describe("the choice field", () => {
     expect(input.getAttribute("aria-describedby")).toContain(alert().id);
   });
 
+  it("tries a refused value once more when it is chosen again, and no other", () => {
+    const again = () => shown.model.sent.filter((each) => (each as { kind: string }).kind === "again").length;
+    shown.model.receive("value", "digits-mlp");
+    press("Enter");
+    expect(again()).toBe(0);
+    shown.model.receive("problem", "digits-mlp cannot be loaded.");
+    press("Enter");
+    input.click();
+    (list.querySelectorAll("li")[0] as HTMLElement).click();
+    expect(again()).toBe(2);
+    input.dispatchEvent(new FocusEvent("blur"));
+    expect(again()).toBe(2);
+  });
+
   it("offers everything at a click, whatever is in it, and one click chooses", () => {
     shown.model.receive("value", "text-gpt");
     input.click();

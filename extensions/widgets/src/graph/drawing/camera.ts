@@ -42,13 +42,19 @@ export class Camera {
     this.y = (scene.height - surface.height / this.scale) / 2;
   }
 
-  /** Shows the top of the scene, as wide as can be read; all of it where that can be read too. */
-  begin(scene: Size, surface: Size, readable: number): void {
+  /**
+   * Shows the top of the scene, as wide as can be read, beside the map in the lower right corner
+   * if there is room; all of it, which needs no map, where that can be read too.
+   */
+  begin(scene: Size, surface: Size, readable: number, map: Size): void {
     this.fit(scene, surface);
     if (this.scale >= readable) return;
-    const across = (surface.width - 2 * MARGIN) / Math.max(1, scene.width);
+    const needed = scene.width * readable + 2 * MARGIN;
+    // A graph that does not fit beside the map is not cut off for it.
+    const width = surface.width - (needed > surface.width - map.width ? 0 : map.width);
+    const across = (width - 2 * MARGIN) / Math.max(1, scene.width);
     this.scale = Math.max(readable, Math.min(1, across));
-    this.x = (scene.width - surface.width / this.scale) / 2;
+    this.x = (scene.width - width / this.scale) / 2;
     this.y = -MARGIN / this.scale;
   }
 

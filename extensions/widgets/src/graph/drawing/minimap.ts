@@ -1,4 +1,5 @@
-// The whole scene, small, with the part that is seen; a click or a drag goes there.
+// The whole scene, small, with the part that is seen; a click or a drag goes there. It is larger
+// while it is pointed at, so that it covers little of the graph otherwise.
 
 import { element } from "../../element";
 import type { Camera } from "./camera";
@@ -9,8 +10,10 @@ import type { GraphData } from "../data/graph_data";
 
 const WIDTH = 132;
 const HEIGHT = 150;
-/** From the edges of the surface: 8 pixels, and as many free. */
-const DISTANCE = 16;
+/** From the edges of the surface: 8 pixels, its border, and as many free. */
+const DISTANCE = 18;
+/** Its scale while it is not pointed at, as in the style sheet. */
+const RESTING = 0.5;
 
 export class Minimap {
   readonly root = element("canvas", { class: "wb-graph-minimap", "aria-hidden": "true" });
@@ -21,7 +24,8 @@ export class Minimap {
   constructor(onGo: (center: Point) => void) {
     const go = (event: PointerEvent) => {
       const box = this.root.getBoundingClientRect();
-      onGo({ x: (event.clientX - box.left) / this.scale, y: (event.clientY - box.top) / this.scale });
+      const scale = (this.scale * box.width) / this.root.offsetWidth;
+      onGo({ x: (event.clientX - box.left) / scale, y: (event.clientY - box.top) / scale });
     };
     this.root.addEventListener("pointerdown", (event) => {
       event.stopPropagation();
@@ -35,7 +39,14 @@ export class Minimap {
 
   /** What it covers of the lower right corner of the surface, its distance from the edges included. */
   get covered(): Size {
-    return { width: this.root.offsetWidth + DISTANCE, height: this.root.offsetHeight + DISTANCE };
+    return this.root.hidden ? { width: 0, height: 0 } : this.size;
+  }
+
+  /** The same where it is shown. */
+  get size(): Size {
+    const { width, height } = this.picture ?? { width: 0, height: 0 };
+    const ratio = window.devicePixelRatio || 1;
+    return { width: (RESTING * width) / ratio + DISTANCE, height: (RESTING * height) / ratio + DISTANCE };
   }
 
   /** Draws the boxes of a new scene once; moving the view then only copies that picture. */

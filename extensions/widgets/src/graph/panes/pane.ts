@@ -97,12 +97,12 @@ export class Pane {
       this.camera.x += after.x - before.x;
       this.camera.y += after.y - before.y;
     }
-    if (first) this.camera.begin(scene, this.size, READABLE);
     if (this.selected !== null && !scene.box.has(this.selected)) {
       this.selected = this.selected < 0 ? null : scene.visible.boxOf(this.selected);
     }
     this.palette ??= readPalette(this.root);
     this.minimap.show(this.data, scene, this.palette);
+    if (first) this.camera.begin(scene, this.size, READABLE, this.minimap.size);
     this.listener.onScene();
     this.redraw();
     return true;
@@ -246,7 +246,7 @@ export class Pane {
   private resize(): void {
     const { size } = this;
     if (!size.width || !size.height) return;
-    if (this.scene && !this.moved) this.camera.begin(this.scene, size, READABLE);
+    if (this.scene && !this.moved) this.camera.begin(this.scene, size, READABLE, this.minimap.size);
     else this.camera.x += (this.seenWidth - size.width) / 2 / this.camera.scale;
     this.seenWidth = size.width;
     this.redraw();
