@@ -152,7 +152,7 @@ def _named(name: str, config: TrainingConfig, model: Model) -> Entry:
     try:
         record = read_tuning(Path(name))
     except FileNotFoundError:
-        raise refused("there is no such file") from None
+        raise refused("there is no such file, and it is neither 'kept' nor 'off'") from None
     except TuningFileError as error:
         raise refused(str(error)) from None
     difference = record.place.difference(this_environment())

@@ -25,7 +25,12 @@ from torch import Tensor, nn
 
 from tests.answers import write_answers
 from tests.forked import outcome
-from tests.ort.ortmodule.padding.padding_cases import PADDING, Encoder, MaskedWords
+from tests.ort.ortmodule.padding.padding_cases import (
+    PADDING,
+    AttentionPooling,
+    Encoder,
+    MaskedWords,
+)
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
 from workbench.ort.ortmodule.capture import cached_exports
@@ -375,7 +380,7 @@ def share_exports() -> None:
     exported: dict[type[nn.Module], ForwardGraph] = {}
 
     def shared(module: nn.Module, *args: Any, **options: Any) -> ForwardGraph:
-        if isinstance(module, Masked | Encoder | MaskedWords):
+        if isinstance(module, Masked | Encoder | MaskedWords | AttentionPooling):
             return export(module, *args, **options)
         made = exported.get(type(module)) or export(module, *args, **options)
         exported[type(module)] = made

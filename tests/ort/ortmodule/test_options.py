@@ -173,8 +173,15 @@ def test_embedding_sparsity_without_padding_changes_nothing(answers: Answers) ->
     assert answer["optimized"] == answers["default"]["optimized"]
 
 
-def test_layers_by_token_compute_no_padding(answers: Answers) -> None:
-    check_padding(answers["padding"])
+@pytest.mark.parametrize("name", ["padding", "padding_pooled"])
+def test_layers_by_token_compute_no_padding(name: str, answers: Answers) -> None:
+    check_padding(answers[name])
+
+
+def test_a_mask_that_is_not_recognized_leaves_padding(answers: Answers) -> None:
+    answer = answers["padding_turned"]
+    assert answer["gradient"] <= 1e-6, f"gradients differ by {answer['gradient']}"
+    assert answer["report"][1].startswith("nothing is left out: ")
 
 
 @pytest.mark.sweep

@@ -114,6 +114,30 @@ class EinsumWords(MaskedWords):
         return words + self.first(y[:, 0]).square().mean()
 
 
+class AttentionPooling(nn.Module):
+    """The mean of tokens by learnt weights, of which padding gets none."""
+
+    def __init__(self, hidden: Callable[[Tensor, Tensor], Tensor]) -> None:
+        """
+        Args:
+            hidden: the scores, (batch, tokens), with those of padding, a mask, hidden.
+        """
+        super().__init__()
+        self.hidden = hidden
+        self.tokens = nn.Embedding(WORDS, WIDTH)
+        self.inner, self.score = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, 1)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = torch.tanh(self.inner(self.tokens(tokens)))
+        weights = torch.softmax(self.hidden(self.score(x).squeeze(-1), tokens == 0), -1)
+        return (weights.unsqueeze(-1) * x).sum(1)
+
+
+def hidden_by_turned_mask(scores: Tensor, padded: Tensor) -> Tensor:
+    """Hidden where tokens come first: a mask in that order is not recognized."""
+    return scores.T.masked_fill(padded.T, -1e9).T
+
+
 def batches(cases: Iterable[tuple[int, list[int]]] = LENGTHS) -> Iterable[tuple[Tensor, ...]]:
     """Tokens, which are 0 at padding, mask and labels, two of which are at padding too."""
     for length, counts in cases:
@@ -191,6 +215,13 @@ PADDING: dict[str, Callable[[], Any]] = {
     "padding_encoder": lambda: trained(Encoder, _of_tokens, _with_tokens(1)[:3]),
     "padding_zeros": lambda: trained(
         partial(Encoder, "tokens"), _of_counted, _with_tokens(1)[:3], embedding_sparsity="zeros"
+    ),
+    "padding_pooled": lambda: trained(
+        partial(AttentionPooling, lambda scores, padded: scores + padded.float() * -1e9),
+        _of_tokens,
+    ),
+    "padding_turned": lambda: trained(
+        partial(AttentionPooling, hidden_by_turned_mask), _of_tokens, _with_tokens(1)[:1]
     ),
 }
 """Results of steps on padded batches, by the kind of model."""

@@ -163,9 +163,10 @@ class KeptTokens:
         elif masked_by.counts == "false":
             counts = self.add("Not", counts)
         seen = self.add("Cast", counts, to=TensorProto.FLOAT)
-        # (batch, heads, tokens or 1, keys), or without heads.
-        seen = self.add("ReduceMax", seen, self.integers([-1]), keepdims=0)
-        if len(layout.axes) == 4:
+        # (batch, heads, tokens or 1, keys), without heads, or (batch, keys) of a pooling layer.
+        rank = len(layout.axes)
+        seen = self.add("ReduceMax", seen, self.integers([-1]), keepdims=int(rank == 2))
+        if rank == 4:
             seen = self.add("ReduceMin", seen, self.integers([1]), keepdims=0)
         blind = self.add("Less", seen, self._scalar(0.5, np.float32))
         by_token = any(factor in (TOKEN, KEY) for factor in special(layout.axes[-2]))

@@ -70,9 +70,15 @@ class Packing:
         self._packed[name] = rows
 
     def layout(self, name: str) -> Tracked | None:
-        """Layout of a value whose rows can be packed; None for every other value."""
+        """Layout of a value whose rows can be packed; None for every other value.
+
+        One whose number at padded tokens is known, as of masked scores, has readers that rely on
+        it: unpacked, it would have another there.
+        """
         found = self.proof.tracked.get(name)
         if found is None or found.arbitrary != {TOKEN} or found.lead is None:
+            return None
+        if TOKEN in found.constants:
             return None
         own = found.axes[found.lead[1] :]
         numbers = all(isinstance(factor, int) for axis in own for factor in axis)

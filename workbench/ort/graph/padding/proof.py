@@ -71,6 +71,8 @@ def prove(values: GraphValues, mask: Mask, *, padded_results: bool) -> Proof | R
             proof = _Attempt(values, mask, excluded).run(padded_results)
         except _FailedError as failure:
             refusal = max(refusal, failure.refusal)
+            if failure.seeds <= excluded:
+                return refusal
             excluded |= failure.seeds
             continue
         return proof if proof.seeds else refusal
@@ -235,11 +237,12 @@ class _Attempt:
             found = self._tracked.get(name)
             masked_by = found.masked_by if found is not None else None
             zeros = node.op_type == "Where" and not passed_on
-            if masked_by is None or masked_by in passed_on or zeros:
+            if found is None or masked_by is None or masked_by in passed_on or zeros:
                 continue
+            seeds |= found.seeds
             layout = self._tracked.get(masked_by.value)
             batch = layout is not None and layout.axes[0] == (BATCH,)
-            if layout is None or layout.arbitrary or not batch or len(layout.axes) not in (3, 4):
+            if layout is None or layout.arbitrary or not batch or len(layout.axes) not in (2, 3, 4):
                 raise _FailedError(place, f"its mask is not recognized: {_mixes(node)}", seeds)
             if len(layout.axes) == 4 and special(layout.axes[1]):
                 raise _FailedError(place, f"its mask is not recognized: {_mixes(node)}", seeds)
