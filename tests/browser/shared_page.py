@@ -44,7 +44,7 @@ class SharedPage:
         """Undo what the test changed; whether the page can be lent again."""
         if self._page is None:
             return False
-        self._page.emulate_media(reduced_motion="null")
+        self._page.emulate_media(reduced_motion="null", forced_colors="null")
         return bool(self._page.evaluate(FORGET, LIGHT))
 
     def discard(self) -> None:

@@ -144,3 +144,19 @@ def test_motion_is_reduced_for_those_who_ask_for_that(open_notebook: MakeNoteboo
     assert page.evaluate(moving) == "9s"
     page.emulate_media(reduced_motion="reduce")
     assert page.evaluate(moving) == "0s"
+
+
+@pytest.mark.sweep
+def test_plots_bars_and_icons_are_seen_in_forced_colours(open_notebook: MakeNotebook) -> None:
+    """Backgrounds are replaced there, but not what a canvas is drawn in."""
+    notebook = open_fake(open_notebook)
+    page = notebook.page
+    style = "name => getComputedStyle(document.querySelector(`.wb-page ${name}`))"
+    page.emulate_media(forced_colors="active")
+    kept = [
+        page.evaluate(f"({style})('{name}').forcedColorAdjust")
+        for name in (".wb-plot-frame", ".wb-button-mark")
+    ]
+    background = page.evaluate(f"({style})('.wb-plot-frame').backgroundColor")
+    assert kept == ["none", "none"]
+    assert background != "rgba(0, 0, 0, 0)", "that of the theme, not transparent"

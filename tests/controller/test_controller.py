@@ -21,7 +21,7 @@ from workbench.controller import Controller, Setup
 from workbench.controller.background.footprint_predictor import PROFILE_ENDED
 from workbench.controller.jobs.job import ComparisonJob, Job, Training
 from workbench.controller.model.sources import Sources
-from workbench.controller.state import IN_PROGRESS, STOPPED_EARLY, State, failure
+from workbench.controller.state import IN_PROGRESS, PREPARING, STOPPED_EARLY, State, failure
 from workbench.controller.view import View
 from workbench.errors import ConfigError
 from workbench.models import Model
@@ -346,6 +346,34 @@ def test_there_is_one_job_at_a_time(make: Make) -> None:
     controller.stop()
     assert controller.wait(PATIENCE_S)
     assert controller.resume_refusal(other) == ""
+
+
+def test_a_job_asked_for_while_the_figures_of_the_last_are_made_is_prepared_at_once(
+    make: Make,
+) -> None:
+    """A press showed nothing until then: seconds, where the figures are the first of a process."""
+    controller, view = make()
+    making, made = threading.Event(), threading.Event()
+    keep = view.job_ended
+
+    def make_figures(job: Job) -> None:
+        making.set()
+        assert made.wait(PATIENCE_S)
+        keep(job)
+
+    view.job_ended = make_figures  # type: ignore[method-assign]
+    controller.compare()
+    assert making.wait(PATIENCE_S)
+    controller.setup.comparison_steps = 5
+    controller.compare()
+    assert controller.state == PREPARING
+    made.set()
+    assert controller.wait(PATIENCE_S)
+    assert len(view.ended) == 2, "that of the next one is waited for"
+    assert controller.state.message.startswith("Compared fake")
+    asked = view.states.index(PREPARING, view.states.index(PREPARING) + 1)
+    until(lambda: not view.states[-1].active)
+    assert all(state.active for state in view.states[asked:-1]), view.states[asked:]
 
 
 def test_an_error_at_the_start_is_reported_and_leaves_no_job(make: Make) -> None:

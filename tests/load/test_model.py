@@ -187,6 +187,7 @@ class Silent(nn.Module):
         (nn.Linear(4, 3), np.zeros((2, 5)), r"Linear fails on inputs of shape \(2, 5\)"),
         (nn.Linear(4, 3), (np.zeros((2, 4)), np.zeros((3, 4))), "must be the same batch"),
         (nn.Linear(4, 3), np.float32(1), "must be the same batch"),
+        (nn.Linear(4, 3), np.zeros((0, 4)), r"\(0, 4\); .* of one row at least"),
         (nn.Linear(4, 3), np.array(["a", "b"]), "Example input 0 has dtype"),
         (nn.Linear(4, 3).double(), np.zeros((2, 4)), "'weight' is float64.*module.float"),
         (nn.LazyLinear(3), np.zeros((2, 4)), "'weight' is not initialized"),

@@ -207,6 +207,9 @@ class Controller:
 
     def _start(self, make: Callable[[], Job], *, new: bool = False) -> None:
         self._idle.clear()
+        with self._lock:
+            if self.state.status in ENDED:  # the figures of the last job are still being made
+                self._show(PREPARING)
         self._requests.ask(lambda: self._begin(make, new))
 
     def _begin(self, make: Callable[[], Job], new: bool) -> None:
@@ -244,7 +247,9 @@ class Controller:
             self.views.job_ended(job)
         finally:
             self._follower = None
-            self._set_idle(self.state._replace(status="idle"))
+            with self._lock:
+                if self.state.status in ENDED:  # else the next job was asked for meanwhile
+                    self._set_idle(self.state._replace(status="idle"))
 
     def _set_idle(self, state: State) -> None:
         self._show(state)

@@ -31,7 +31,7 @@ def as_examples(examples: Any) -> ExampleInputs:
 
     Raises:
         ExampleInputsMissingError: it is None.
-        ModelError: a dtype is not supported, or batch sizes differ.
+        ModelError: a dtype is not supported, batch sizes differ, or there are no rows.
     """
     if examples is None:
         raise ExampleInputsMissingError(
@@ -52,7 +52,8 @@ def as_examples(examples: Any) -> ExampleInputs:
     if len(sizes) != 1 or 0 in sizes:
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise ModelError(
-            f"example_inputs have shapes {shapes}; the first axis of all must be the same batch."
+            f"example_inputs have shapes {shapes}; the first axis of all must be the same batch, "
+            "of one row at least."
         )
     if sizes == {1}:
         arrays = [np.concatenate([array, array]) for array in arrays]

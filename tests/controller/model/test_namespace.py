@@ -98,6 +98,20 @@ def test_a_missing_csv_file_is_reported_before_its_target(tmp_path: Path) -> Non
 
 
 @pytest.mark.fault
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"", "it is empty"), (b"\n\n", "it is empty"), (b"\xff\x00", "not text")],
+)
+def test_a_csv_file_without_columns_is_reported_as_such(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    """Not by a request to choose one of its columns, of which there are none."""
+    (tmp_path / "no.csv").write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        Sources(dict).dataset(str(tmp_path / "no.csv"), None)
+
+
+@pytest.mark.fault
 def test_objects_are_found_without_their_own_code() -> None:
     """Which may raise, or take long: of each keystroke in a field every object is looked at."""
     dumb = np.zeros(3).view(Unspeakable)

@@ -35,6 +35,8 @@ DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d+)*)"
 """Commas separate thousands only: a decimal comma, as in 1,5, is refused."""
 WHOLE = re.compile(rf"[+-]?{DIGITS}")
 SIZE = re.compile(rf"({DIGITS}(?:\.\d+)?)\s*((?:[kmg]i?)?)b?", re.IGNORECASE)
+MOST_DIGITS = 1000
+"""Of an integer: no setting takes so large a number, and Python reads at most 4300."""
 COMMA = re.compile(r"([+-]?\d+),(\d+)(.*)")
 
 
@@ -180,7 +182,10 @@ def read_field(field: SettingField, text: str) -> Any:
 def _whole(text: str) -> int:
     if not WHOLE.fullmatch(text):
         raise ValueError(f"{value_text(text)} is not an integer, such as 20.")
-    return int(_plain(text))
+    digits = _plain(text)
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"{value_text(text)} is too large.")
+    return int(digits)
 
 
 def _number(text: str) -> float:

@@ -118,10 +118,10 @@ class Sources:
         if value is not None:
             return load_dataset(value, name=source)
         if is_csv(source):
-            if not target and is_file(user_path(source)):
+            if not target and (columns := csv_columns(source)):
                 raise DataError(
                     f"Choose the target column of {source} in the field Target column: it is one "
-                    f"of {', '.join(csv_columns(source)) or 'those in its first line'}."
+                    f"of {', '.join(columns)}."
                 )
             return load_dataset(source, target, groups=groups or None)
         if source:
