@@ -221,6 +221,7 @@ def test_a_message_says_that_nothing_is_chosen(make_page: MakePage) -> None:
     assert page.wait(PATIENCE_S)
     # The step Model may still show that it loads it, and then says the same.
     until(lambda: "Did you mean 'digits-mlp'" in page.status.message)
+    until(lambda: page.bar.title == "The model cannot be loaded")
 
 
 def test_a_second_train_does_not_disturb_the_first(make_page: MakePage) -> None:
@@ -287,6 +288,17 @@ def test_the_code_of_the_page_gives_equal_losses(make_page: MakePage) -> None:
     alone, measured = names["run"].id, made.runs["fake"].id
     page.runs.delete([alone])
     until(lambda: alone not in page.code.code["compare"])
+    assert measured in page.code.code["compare"]
+
+    def compare_note() -> str:
+        return next(step["note"] for step in page.bar.steps if step["name"] == "compare")
+
+    assert compare_note() == "recorded runs"
+    page.runs.delete([measured])
+    until(lambda: compare_note() == "ready")
+    assert "wb.compare(" in page.code.code["compare"], "none of them is left to compare"
+    page.runs.undelete([measured])
+    until(lambda: compare_note() == "recorded runs")
     assert measured in page.code.code["compare"]
     page.recorded.value = made.id
     page.runs.delete([measured])

@@ -253,8 +253,14 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.bar.selected = "compare"
 
     def _runs_changed(self, changes: Changes) -> None:
-        if (ids := self.comparison.follow(changes)) and self._recorded_code:
+        nothing_shown = self.comparison.comparison is None
+        ids = self.comparison.follow(changes)
+        if ids and (self._recorded_code or nothing_shown):
             self._show_recorded(action_code("compare", ids, ""))
+        elif self.comparison.comparison is None and not nothing_shown:  # all of them were deleted
+            self._recorded_code = ""
+            self._steps.show_recorded(False)
+            self._show_code()
 
     def _personalise(self, run: Run) -> None:
         if (name := run.spec["model"]) != self._controller.setup.model:
