@@ -130,6 +130,18 @@ def test_only_settings_that_differ_are_listed() -> None:
     assert compare_runs([slow]).differences().empty
 
 
+def test_options_of_ortmodule_differ_only_between_its_runs() -> None:
+    own = {"pytorch_kernels": "dropout"}
+    eager = recorded("same", 0.5, engine="pytorch")
+    chosen = recorded("same", 0.5, engine="ortmodule", ortmodule=own)
+    plain = recorded("same", 0.5, engine="ortmodule")
+    assert list(compare_runs([eager, chosen]).differences().index) == ["engine"]
+    assert "settings differ" not in compare_runs([eager, chosen]).verdict().sentence
+    found = compare_runs([eager, chosen, plain]).differences()
+    assert list(found.index) == ["engine", "ortmodule.pytorch_kernels"]
+    assert found.loc["ortmodule.pytorch_kernels"].tolist() == ["not used", "dropout", "auto"]
+
+
 def test_a_setting_that_a_run_does_not_have_differs() -> None:
     found = differing({"a": {"x": 1, "y": None}, "b": {"x": 1, "y": 3}, "c": {"y": None}})
     assert found == {
