@@ -150,6 +150,11 @@ def test_a_setting_that_a_run_does_not_have_differs() -> None:
     }
 
 
+def test_patterns_that_differ_are_listed_as_they_are_typed() -> None:
+    found = differing({"a": {"x": ("head.*", "*.bias")}, "b": {"x": ()}, "c": {"x": None}})
+    assert found == {"x": {"a": "head.*, *.bias", "b": "none", "c": "not set"}}
+
+
 def test_a_comparison_is_replaced_by_its_runs() -> None:
     runs = {"pytorch": recorded("one", 0.5, engine="pytorch"), "fake": recorded("two", 0.25)}
     comparison = Comparison("c", make_plan(22, 2), [*runs], runs=runs)

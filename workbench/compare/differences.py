@@ -70,4 +70,6 @@ def _flat(entries: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value)) or "none"
     return "not set" if value is None else str(value)

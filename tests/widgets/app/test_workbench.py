@@ -221,7 +221,6 @@ def test_a_message_says_that_nothing_is_chosen(make_page: MakePage) -> None:
     assert page.wait(PATIENCE_S)
     # The step Model may still show that it loads it, and then says the same.
     until(lambda: "Did you mean 'digits-mlp'" in page.status.message)
-    until(lambda: page.bar.title == "The model cannot be loaded")
 
 
 def test_a_second_train_does_not_disturb_the_first(make_page: MakePage) -> None:

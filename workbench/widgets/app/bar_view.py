@@ -20,14 +20,11 @@ class BarView(View):
         self._bar = bar
         self._offers = offers
         self._model = self._dataset = ""
-        self._problem = False
-        """Whether a model was chosen that cannot be loaded."""
         self._running = ""
         """The model of the job in progress, where that is known: of a run that was resumed, say."""
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._model = model.name if model is not None else ""
-        self._problem = bool(problem)
         self._show_title()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
@@ -52,8 +49,6 @@ class BarView(View):
 
     def _show_title(self) -> None:
         chosen = " · ".join(part for part in (self._model, self._dataset) if part)
-        if self._problem:
-            chosen = "The model cannot be loaded"
         # The rail names the chosen model too, and there is no room for both.
         other = self._model and self._running not in ("", self._model)
         self._bar.title = f"running: {self._running}" if other else chosen
