@@ -252,8 +252,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.bar.selected = "compare"
 
     def _runs_changed(self, changes: Changes) -> None:
-        empty = self.comparison.comparison is None
-        ids = self.comparison.follow(changes)
+        empty, ids = self.comparison.comparison is None, self.comparison.follow(changes)
         all_deleted = not empty and self.comparison.comparison is None
         if all_deleted or (ids and (self._recorded_code or empty)):
             self._show_recorded(action_code("compare", ids, "") if ids else "")
