@@ -44,7 +44,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
 lab: $(BUNDLED) $(EXTENDED) ## set up, check the machine, open JupyterLab on the tour
-	@$(BIN)/workbench doctor
+	@cd notebooks && $(abspath $(BIN))/workbench doctor # where their runs are stored
 	@exec $(BIN)/jupyter lab $(AS_ROOT) $(LAB_ARGS) notebooks/00_tour.ipynb
 
 test: TESTS := -m "not sweep"

@@ -158,3 +158,21 @@ def test_nothing_overflows_or_overlaps_at_any_width(
     assert not once_settled(page, OVERFLOWING)
     notebook.go_to("Compare")
     assert not once_settled(page, OVERLAPPING)
+
+
+CUT_NOTES = """() => [...document.querySelectorAll(".wb-rail .wb-step-note")]
+  .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent)"""
+
+
+def test_the_rail_says_in_full_what_a_new_page_needs(
+    open_notebook: MakeNotebook, page: Page
+) -> None:
+    """Beside JupyterLab's file browser, as a notebook is opened first."""
+    notebook = open_notebook("import workbench as wb\nwb.Workbench()")
+    notebook.run(0)
+    expect(notebook.status).to_contain_text("Choose a model", timeout=SLOW_MS)
+    notebook.close_file_browser()
+    page.set_viewport_size({"width": 1160, "height": 900})
+    width = page.locator(".wb-page").evaluate("one => one.clientWidth")
+    assert 960 <= width < 1000, "rail and title share a line, and there is little room"
+    assert not page.evaluate(CUT_NOTES)

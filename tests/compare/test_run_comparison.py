@@ -130,12 +130,29 @@ def test_only_settings_that_differ_are_listed() -> None:
     assert compare_runs([slow]).differences().empty
 
 
+def test_options_of_ortmodule_differ_only_between_its_runs() -> None:
+    own = {"pytorch_kernels": "dropout"}
+    eager = recorded("same", 0.5, engine="pytorch")
+    chosen = recorded("same", 0.5, engine="ortmodule", ortmodule=own)
+    plain = recorded("same", 0.5, engine="ortmodule")
+    assert list(compare_runs([eager, chosen]).differences().index) == ["engine"]
+    assert "settings differ" not in compare_runs([eager, chosen]).verdict().sentence
+    found = compare_runs([eager, chosen, plain]).differences()
+    assert list(found.index) == ["engine", "ortmodule.pytorch_kernels"]
+    assert found.loc["ortmodule.pytorch_kernels"].tolist() == ["not used", "dropout", "auto"]
+
+
 def test_a_setting_that_a_run_does_not_have_differs() -> None:
     found = differing({"a": {"x": 1, "y": None}, "b": {"x": 1, "y": 3}, "c": {"y": None}})
     assert found == {
         "x": {"a": "1", "b": "1", "c": "not set"},
         "y": {"a": "not set", "b": "3", "c": "not set"},
     }
+
+
+def test_patterns_that_differ_are_listed_as_they_are_typed() -> None:
+    found = differing({"a": {"x": ("head.*", "*.bias")}, "b": {"x": ()}, "c": {"x": None}})
+    assert found == {"x": {"a": "head.*, *.bias", "b": "none", "c": "not set"}}
 
 
 def test_a_comparison_is_replaced_by_its_runs() -> None:

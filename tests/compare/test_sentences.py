@@ -50,7 +50,12 @@ def test_a_ratio_is_written_with_two_digits_or_three(value: float, digits: int, 
         (Ratio(1.25, NAN, NAN), "a is 1.2 times as fast as b (too few rounds for an interval)"),
         (Ratio(0.9375, NAN, NAN), "a is slower, 0.938 times as fast as b (too few rounds for an "
          "interval)"),
-        (Ratio(1.0, NAN, NAN), "a is 1.00 times as fast as b (too few rounds for an interval)"),
+        (Ratio(1.0, NAN, NAN), "a is about as fast as b, 1.00 times (too few rounds for an "
+         "interval)"),
+        (Ratio(0.997, NAN, NAN), "a is about as fast as b, 0.997 times (too few rounds for an "
+         "interval)"),
+        (Ratio(0.997, 0.995, 0.999), "a is slower, 0.997 times as fast as b (0.995 to 0.999)"),
+        (Ratio(0.997, 0.98, 1.01), "no difference seen between a and b (0.980 to 1.01)"),
         (Ratio(1.5, 1.0625, 2.0), "a is 1.50 times as fast as b (1.06 to 2.00)"),
         (Ratio(0.5, 0.25, 0.9375), "a is slower, 0.500 times as fast as b (0.250 to 0.938)"),
         (Ratio(0.5, 0.25, 1.0), "no difference seen between a and b (0.250 to 1.00)"),

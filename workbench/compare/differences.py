@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from workbench.settings.engines import GraphKind
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -14,6 +16,8 @@ RECORDED = ("model", "dataset", "samples")
 """Entries of a run's spec besides its settings."""
 GROUPS = ("machine", "versions")
 """Entries of a run's spec that are groups of entries."""
+NOT_USED = "not used"
+"""In place of an option of another engine than the run's: it explains no difference."""
 
 
 def settings_of(run: Run) -> dict[str, Any]:
@@ -22,6 +26,8 @@ def settings_of(run: Run) -> dict[str, Any]:
     What a tuning chose stands in the settings that it changed; the rest of its note is no setting.
     """
     found = dict(_flat(run.config.model_dump(exclude={"tuning"})))
+    if run.config.graphs != GraphKind.ORTMODULE:
+        found |= {name: NOT_USED for name in found if name.startswith("ortmodule.")}
     for name in RECORDED:
         found[name] = run.spec.get(name)
     for group in GROUPS:
@@ -41,7 +47,7 @@ def differing(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, 
     found = {}
     for name in names:
         texts = {run: _text(every.get(name)) for run, every in settings.items()}
-        if len(set(texts.values())) > 1:
+        if len({*texts.values()} - {NOT_USED}) > 1:
             found[name] = texts
     return found
 
@@ -64,4 +70,6 @@ def _flat(entries: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value)) or "none"
     return "not set" if value is None else str(value)

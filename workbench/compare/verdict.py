@@ -124,6 +124,8 @@ def _unlike(
 
 FAR = 0.1
 """Ratio below which the sentence has its inverse."""
+ABOUT = 0.05
+"""Without an interval, a ratio that is nearer to 1 does not tell which is faster."""
 
 
 def _clause(engine: str, reference: str, ratio: Ratio, note: str | None = None) -> str:
@@ -134,6 +136,8 @@ def _clause(engine: str, reference: str, ratio: Ratio, note: str | None = None) 
     interval = interval if note is None else note
     if known and ratio.low <= 1 <= ratio.high:
         return f"no difference seen between {engine} and {reference}{interval}"
+    if not known and abs(ratio.median - 1) < ABOUT:
+        return f"{engine} is about as fast as {reference}, {median} times{interval}"
     if ratio.median < FAR:
         # Far below 1 the inverse is easier to read.
         inverse = Ratio(*(1 / each if each else math.inf for each in ratio))

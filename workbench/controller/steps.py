@@ -58,9 +58,9 @@ class StepsView(View):
         """Show the current state of the steps."""
         self._show(self.steps())
 
-    def show_recorded(self) -> None:
-        """Recorded runs are shown in the step Compare, until the next comparison."""
-        self._recorded = True
+    def show_recorded(self, shown: bool = True) -> None:
+        """Recorded runs are shown in the step Compare, until the next comparison, or no longer."""
+        self._recorded = shown
         self.update()
 
     def steps(self) -> list[Step]:

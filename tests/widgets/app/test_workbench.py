@@ -288,6 +288,17 @@ def test_the_code_of_the_page_gives_equal_losses(make_page: MakePage) -> None:
     page.runs.delete([alone])
     until(lambda: alone not in page.code.code["compare"])
     assert measured in page.code.code["compare"]
+
+    def compare_note() -> str:
+        return next(step["note"] for step in page.bar.steps if step["name"] == "compare")
+
+    assert compare_note() == "recorded runs"
+    page.runs.delete([measured])
+    until(lambda: compare_note() == "ready")
+    assert "wb.compare(" in page.code.code["compare"], "none of them is left to compare"
+    page.runs.undelete([measured])
+    until(lambda: compare_note() == "recorded runs")
+    assert measured in page.code.code["compare"]
     page.recorded.value = made.id
     page.runs.delete([measured])
     end = "The run of fake was deleted; its figures are as read before."

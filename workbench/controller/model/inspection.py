@@ -39,6 +39,7 @@ def layer_rows(
     """
     owned = _owned(layers, parameters)
     chosen = None if trained is None else set(trained)
+    all_trained = chosen is not None and chosen >= set(parameters)
     rows = []
     for layer in layers:
         own = owned[layer.name]
@@ -46,10 +47,13 @@ def layer_rows(
         notes = dict.fromkeys(
             " ".join(part for part in (f"{one.op}:", one.note, one.remedy) if part) for one in found
         )
+        state = _state(own, chosen, found, checked=findings is not None)
+        if state == "none" and layer.parameters:  # which have other names, as in an ONNX file
+            state = "trains" if all_trained else ""
         rows.append(
             LayerRow(
                 layer,
-                _state(own, chosen, found, checked=findings is not None),
+                state,
                 " ".join(notes),
                 _multiply_adds(layer, [parameters[name] for name in own]),
             )

@@ -79,8 +79,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         offered = offered_names(engines)
         try:
             self._controller = Controller(View(), Setup())
-            self._recorded_code = ""
-            """Code of the recorded runs that are compared; empty while a comparison is set up."""
+            self._recorded_code = ""  # of the recorded runs compared; empty: the form's is shown
             self._make_parts(offered, may_save() if saves_notebook is None else saves_notebook)
             # Last, as their threads hold the page.
             self._watch = MachineWatch(self.bar.show_machine, self._page_view.worker_pids)
@@ -253,8 +252,10 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.bar.selected = "compare"
 
     def _runs_changed(self, changes: Changes) -> None:
-        if (ids := self.comparison.follow(changes)) and self._recorded_code:
-            self._show_recorded(action_code("compare", ids, ""))
+        empty, ids = self.comparison.comparison is None, self.comparison.follow(changes)
+        all_deleted = not empty and self.comparison.comparison is None
+        if all_deleted or (ids and (self._recorded_code or empty)):
+            self._show_recorded(action_code("compare", ids, "") if ids else "")
 
     def _personalise(self, run: Run) -> None:
         if (name := run.spec["model"]) != self._controller.setup.model:
@@ -276,7 +277,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
                 self.recorded.problem = str(error)
 
     def _show_recorded(self, code: str) -> None:
-        self._steps.show_recorded()
+        self._steps.show_recorded(bool(code))
         self._recorded_code = code
         self._show_code()
 
@@ -287,8 +288,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._show_code()
 
     def _show_code(self, _: Any = None) -> None:
-        setup = self._controller.setup
-        steps = {name: code_for(setup, name) for name in NAMES if name != "runs"}
+        steps = {name: code_for(self._controller.setup, name) for name in NAMES if name != "runs"}
         if self._recorded_code:
             steps["compare"] = self._recorded_code
         self.code.code = {**steps, "runs": self.runs.code}

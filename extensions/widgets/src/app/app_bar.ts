@@ -183,7 +183,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
   };
 
   const update = () => {
-    title.textContent = model.get("title") || "No model is chosen";
+    title.textContent = model.get("title") || "No model"; // none is chosen, or the chosen one cannot be loaded
     title.title = title.textContent;
     title.classList.toggle("wb-hint", !model.get("title"));
     const machine = model.get("machine");

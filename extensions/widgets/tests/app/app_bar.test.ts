@@ -46,6 +46,11 @@ describe("the bar", () => {
     expect(tabs().map((tab) => tab.tabIndex)).toEqual([0, -1]);
   });
 
+  it("does not say that no model is chosen, as the chosen one may be one that cannot be loaded", () => {
+    shown.model.set("title", "");
+    expect(shown.el.querySelector(".wb-app-title")?.textContent).toBe("No model");
+  });
+
   it("changes the step without the kernel, and tells it", () => {
     tabs()[1]?.click();
     expect(page().dataset["step"]).toBe("train");
