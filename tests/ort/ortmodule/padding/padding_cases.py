@@ -133,6 +133,19 @@ class AttentionPooling(nn.Module):
         return (weights.unsqueeze(-1) * x).sum(1)
 
 
+class WeightedTokens(AttentionPooling):
+    """Each token by its weight, which is 0 at padding unless all of a sequence is, with the first."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda scores, padded: scores.masked_fill(padded, -1e9))
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = torch.tanh(self.inner(self.tokens(tokens)))
+        weights = torch.softmax(self.hidden(self.score(x).squeeze(-1), tokens == 0), -1)
+        weighted = weights.unsqueeze(-1) * x
+        return weighted + weighted[:, :1]
+
+
 def hidden_by_turned_mask(scores: Tensor, padded: Tensor) -> Tensor:
     """Hidden where tokens come first: a mask in that order is not recognized."""
     return scores.T.masked_fill(padded.T, -1e9).T
@@ -220,6 +233,7 @@ PADDING: dict[str, Callable[[], Any]] = {
         partial(AttentionPooling, lambda scores, padded: scores + padded.float() * -1e9),
         _of_tokens,
     ),
+    "padding_weighted": partial(trained, WeightedTokens, _of_tokens),
     "padding_turned": lambda: trained(
         partial(AttentionPooling, hidden_by_turned_mask), _of_tokens, _with_tokens(1)[:1]
     ),

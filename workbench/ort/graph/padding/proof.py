@@ -120,10 +120,9 @@ class _Attempt:
         try:
             found = self._results(node)
         except MixedError:
-            if not arbitrary:
-                return
-            if not self._read(node):
+            if arbitrary and not self._read(node):
                 raise _FailedError(place, _mixes(node), seeds) from None
+            self._note_masks(place, node, [], seeds)
             return
         if node.op_type == "Softmax":
             found = [self._with_known_mask(node, found[0])]
@@ -236,7 +235,7 @@ class _Attempt:
         for name in node.input:
             found = self._tracked.get(name)
             masked_by = found.masked_by if found is not None else None
-            zeros = node.op_type == "Where" and not passed_on
+            zeros = node.op_type == "Where" and bool(made) and not passed_on
             if found is None or masked_by is None or masked_by in passed_on or zeros:
                 continue
             seeds |= found.seeds
