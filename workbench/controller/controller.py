@@ -71,7 +71,7 @@ class Controller:
         """Set when a job is stopped while its model and data are loaded."""
         self._outcome = ""
         """How the job finished, for the message: "ended", "refused", or empty."""
-        self._refused = self._typed_now()
+        self._refused = self.typed.snapshot()
         """What was typed when a job was refused."""
         self._models = ModelLoader(
             self.views,
@@ -213,8 +213,7 @@ class Controller:
         self._requests.ask(lambda: self._begin(make, new))
 
     def _begin(self, make: Callable[[], Job], new: bool) -> None:
-        """Create a job and follow it, unless there is one. Runs on the thread of the requests, as
-        do `_poll`, `_finish` and the requests of `_control_job`."""
+        """Create a job and follow it, unless there is one. Runs on the thread of requests."""
         if self._follower is not None:
             return
         if new and (obstacle := self.obstacle()):
@@ -230,8 +229,8 @@ class Controller:
             self._set_idle(STOPPED_EARLY)
             return
         self.views.job_started(job)
-        show_s = COMPARISON_PERIOD_S if isinstance(job, ComparisonJob) else 0.0
-        self._follower = Follower(job, self.views, self._show, show_s)
+        period_s = COMPARISON_PERIOD_S if isinstance(job, ComparisonJob) else 0.0
+        self._follower = Follower(job, self.views, self._show, period_s)
         self._poll()
 
     def _poll(self) -> bool:
@@ -261,8 +260,7 @@ class Controller:
             self.views.show_state(state)
 
     def _show_beside(self, state: State) -> None:
-        """Show the message of `state`, which is not about a job, unless one is in progress. A job
-        that is about to start, or whose figures are being made, keeps its status."""
+        """Show the message of `state` unless a job is in progress, is about to start, or ends."""
         with self._lock:
             if not self.state.active or self.state.status in ENDED:
                 self._outcome = ""
@@ -285,21 +283,18 @@ class Controller:
     def _on_typed(self) -> None:
         """Update the message for typed settings, unless it is about work in progress."""
         with self._lock:
-            if self._outcome == "refused" and self._refused != self._typed_now():
+            if self._outcome == "refused" and self._refused != self.typed.snapshot():
                 self._outcome = ""  # what was typed may have fixed it
             if self.state.level not in ("busy", "paused"):
                 self.readiness.update()
-
-    def _typed_now(self) -> tuple[dict[str, str], list[str]]:
-        return dict(self.typed.texts), list(self.setup.engines)
 
     def _on_side_error(self, error: Exception) -> None:
         self._show_beside(failure(error))
 
     def _on_error(self, error: Exception) -> None:
-        """Stop following a job that could not be started or followed, and show the error."""
+        """Show the error of a job that could not be started or followed."""
         self._follower = None
         self.views.job_failed()
         with self._lock:
-            self._outcome, self._refused = "refused", self._typed_now()
+            self._outcome, self._refused = "refused", self.typed.snapshot()
             self._set_idle(failure(error))

@@ -36,6 +36,10 @@ class TypedSettings:
         """Call `callback` after every change, on the thread of the change."""
         self._observers.append(callback)
 
+    def snapshot(self) -> tuple[dict[str, str], list[str]]:
+        """What is typed and which engines are chosen; equal where nothing has changed since."""
+        return dict(self.texts), list(self._setup.engines)
+
     def wrong(self, step: str = "") -> list[str]:
         """Labels of the invalid fields, in the order of the forms.
 

@@ -34,9 +34,14 @@ class DifferencesTable(anywidget.AnyWidget):
     def show(self, comparison: Comparison | RunComparison) -> None:
         """Show the settings that differ between the runs of `comparison`."""
         frame = comparison.differences()
-        self.rows = []
-        self.runs = [*frame.columns]
-        self.rows = [
+        runs = [*frame.columns]
+        rows = [
             {"setting": setting, "values": [*values]}
             for setting, values in zip(frame.index, frame.to_numpy().tolist(), strict=True)
         ]
+        if (runs, rows) == (self.runs, self.rows):
+            return
+        # Never rows of other columns.
+        self.rows = []
+        self.runs = runs
+        self.rows = rows
