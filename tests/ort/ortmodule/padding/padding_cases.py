@@ -134,7 +134,7 @@ class AttentionPooling(nn.Module):
 
 
 class WeightedTokens(AttentionPooling):
-    """Each token by its weight, which is 0 at padding unless all of a sequence is, with the first."""
+    """Tokens by their weights, 0 at padding unless all of a sequence is, and the first added."""
 
     def __init__(self) -> None:
         super().__init__(lambda scores, padded: scores.masked_fill(padded, -1e9))
