@@ -81,11 +81,13 @@ class RunFolderError(WorkbenchError):
 
 
 def exception_text(error: BaseException) -> str:
-    """Class and message of an exception of user code, whose message may itself raise."""
+    """Class and message, if any, of an exception of user code, whose message may itself raise."""
+    name = type(error).__name__
     try:
-        return f"{type(error).__name__}: {error}"
+        message = str(error)
     except (Exception, SystemExit):
-        return f"{type(error).__name__}, whose message cannot be shown"
+        return f"{name}, whose message cannot be shown"
+    return f"{name}: {message}" if message.strip() else name
 
 
 def value_text(value: object) -> str:

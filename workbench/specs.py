@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,3 +62,18 @@ class Layer(NamedTuple):
     """Number of elements of this layer's parameters; a shared parameter is counted once."""
     bytes: int
     """Size of those parameters in bytes."""
+    multiply_adds: int | None = None
+    """Multiply-adds for one row of the batch, of linear layers, matrix products and convolutions;
+    None: of other layers, or not known."""
+
+
+def elements_of_row(shape: Sequence[int | str] | None) -> int | None:
+    """Number of elements for one row of the batch; None if a size is not known."""
+    if shape is None:
+        return None
+    total = 1
+    for size in shape:
+        if isinstance(size, str) and size != "batch":
+            return None
+        total *= 1 if isinstance(size, str) else size
+    return total

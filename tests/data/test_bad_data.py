@@ -277,6 +277,13 @@ def test_a_name_that_names_nothing(source: str) -> None:
     assert len(str(caught.value)) < 1000
 
 
+@pytest.mark.parametrize("source", ["https://example.com/a.onnx", "s3://rows/a.npz", "HTTP://a/"])
+def test_a_url_is_shown_as_it_was_typed(source: str) -> None:
+    refused(f"'{source}' is a URL, not a file here: download it first", source)
+    with pytest.raises(ModelError, match=f"'{source}' is a URL, not a file here"):
+        load_model(source)
+
+
 def test_a_folder_called_as_a_sample_is_not_in_its_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

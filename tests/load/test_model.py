@@ -65,8 +65,8 @@ def test_a_sample_knows_itself_and_can_be_renamed() -> None:
 def test_layers_of_a_sample() -> None:
     model = load_model("digits-cnn")
     layers = model.layers()
-    assert layers[0] == Layer("conv1", "Conv2d", ("batch", 16, 8, 8), 144, 576)
-    assert layers[-1] == Layer("output", "Linear", ("batch", 10), 1290, 5160)
+    assert layers[0] == Layer("conv1", "Conv2d", ("batch", 16, 8, 8), 144, 576, 9216)
+    assert layers[-1] == Layer("output", "Linear", ("batch", 10), 1290, 5160, 1280)
     assert sum(layer.parameters for layer in layers) == model.parameter_count
     assert sum(layer.bytes for layer in layers) == model.parameter_bytes
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, value_text
 
 LONGEST_SHOWN = 260
 """Longest path that a message shows in full, in characters."""
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 _KINDS = {
     stat.S_IFDIR: "is a folder, not a file",
@@ -46,6 +49,19 @@ def check_file(path: Path, failure: type[WorkbenchError]) -> Path:
             f"{display_path(path)} cannot be read: permission denied. Allow it with chmod."
         )
     return path
+
+
+def refuse_url(source: str, failure: type[WorkbenchError]) -> None:
+    """Refuse a URL, of which a `Path` would drop a slash.
+
+    Raises:
+        failure: `source` is one.
+    """
+    if _URL.match(source.strip()):
+        raise failure(
+            f"{value_text(source)} is a URL, not a file here: download it first, and give the path "
+            "of the file."
+        )
 
 
 def read_file(path: Path, failure: type[WorkbenchError]) -> bytes:

@@ -17,7 +17,7 @@ from workbench.data.arguments import (
 from workbench.data.rows import Rows, make_rows, split_rows, with_groups
 from workbench.display.display_name import as_name, check_name
 from workbench.errors import DataError, nearest, value_text
-from workbench.files.input_file import check_file, display_path, path_exists
+from workbench.files.input_file import check_file, display_path, path_exists, refuse_url
 from workbench.files.user_path import user_path
 from workbench.models import Model
 
@@ -108,6 +108,7 @@ def _sample_name(source: Any) -> str | None:
         return None
     if not source.strip():
         raise DataError(f"source={source!r}: give the name of a sample or a path.")
+    refuse_url(source, DataError)
     suffix = Path(source).suffix.lower()
     looks_like_path = "/" in source or "\\" in source or suffix in (".npz", ".csv")
     return None if looks_like_path or path_exists(Path(source)) else source

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from workbench.display.display_name import as_name, check_name
 from workbench.errors import ModelError, nearest, value_text
-from workbench.files.input_file import path_exists
+from workbench.files.input_file import path_exists, refuse_url
 from workbench.files.user_path import user_path
 from workbench.load.base_sample import base_checkpoint
 from workbench.models import Model
@@ -84,6 +84,8 @@ def _load(
         )
     if not str(source).strip() or (isinstance(source, Path) and source == Path()):
         raise ModelError(f"source={str(source)!r}: pass the name of a sample or a path.")
+    if isinstance(source, str):
+        refuse_url(source, ModelError)
     path = user_path(source)
     if isinstance(source, str) and FACTORY.fullmatch(source):
         factory = FactorySource.of(source, seed, example_inputs, dynamic_axes)

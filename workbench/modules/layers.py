@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.modules.forward_pass import trace_shapes
+from workbench.modules.multiply_adds import multiply_adds
 from workbench.specs import Layer
 
 if TYPE_CHECKING:
@@ -39,5 +40,7 @@ def module_layers(module: torch.nn.Module, inputs: Sequence[np.ndarray]) -> list
             count = sum(value.numel() for value in new)
             size = sum(value.numel() * value.element_size() for value in new)
             kind = type(modules[name]).__name__
-            layers.append(Layer(name or ROOT, kind, shapes.get(name), count, size))
+            shape = shapes.get(name)
+            products = multiply_adds(modules[name], shape)
+            layers.append(Layer(name or ROOT, kind, shape, count, size, products))
     return layers

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from workbench.onnx_io.graph import batch_axis_name, value_shape
-from workbench.specs import Layer, ParameterSpec
+from workbench.specs import Layer, ParameterSpec, elements_of_row
 
 if TYPE_CHECKING:
     import onnx
@@ -27,16 +27,24 @@ PLUMBING = frozenset(
 )
 """Operators that are not listed as layers unless they have a parameter."""
 
+PRODUCTS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
+"""Operators whose multiply-adds are counted."""
+
+Shape = tuple[int | str, ...]
+
+UNKNOWN: Shape = ("unknown", "unknown")
+
 
 def onnx_layers(model: onnx.ModelProto, parameters: Mapping[str, ParameterSpec]) -> list[Layer]:
     """One layer per node, in the order of the graph; a shared parameter is counted in the first."""
     graph = model.graph
     batch_name = batch_axis_name(model)
-    shapes = {
+    shapes: dict[str, Shape] = {
         value.name: value_shape(value, batch_name)
-        for value in (*graph.value_info, *graph.output)
+        for value in (*graph.input, *graph.value_info, *graph.output)
         if value.type.tensor_type.HasField("shape")
     }
+    shapes.update((tensor.name, tuple(tensor.dims)) for tensor in graph.initializer)
     counted: set[str] = set()
     layers = []
     for node in graph.node:
@@ -52,6 +60,26 @@ def onnx_layers(model: onnx.ModelProto, parameters: Mapping[str, ParameterSpec])
                 shapes.get(node.output[0]),
                 sum(spec.element_count for spec in new),
                 sum(spec.byte_count for spec in new),
+                _multiply_adds(node, shapes),
             )
         )
     return layers
+
+
+def _multiply_adds(node: onnx.NodeProto, shapes: Mapping[str, Shape]) -> int | None:
+    """Multiply-adds for one row of the batch; None for other operators, or if a size is not known.
+
+    Args:
+        node: a node of the graph.
+        shapes: known shapes of inputs, values and initializers, by name.
+    """
+    if node.op_type not in PRODUCTS:
+        return None
+    names = (*node.input[:2], node.output[0])
+    left, right, output = (shapes.get(name, UNKNOWN) for name in names)
+    if node.op_type == "Conv":
+        return elements_of_row((*output, *right[1:]))
+    if node.op_type == "ConvTranspose":
+        return elements_of_row((*left, *right[1:]))
+    transposed = any(each.name == "transA" and each.i for each in node.attribute)
+    return elements_of_row((*output, *(left[:1] if transposed else left[-1:])))

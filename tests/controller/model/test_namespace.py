@@ -134,6 +134,8 @@ def test_a_script_that_ends_the_program_when_it_is_imported_is_refused(
         Sources(dict).model("a_script:build")
     with pytest.raises(ModelError, match="late_exit:build raised SystemExit: 3"):
         Sources(dict).model("late_exit:build")
+    with pytest.raises(ModelError, match=r"sys:exit raised SystemExit$"):
+        Sources(dict).model("sys:exit")
 
 
 @pytest.mark.fault

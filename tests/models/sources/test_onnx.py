@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from torch import nn
 
-from tests.onnx_io.onnx_models import mlp, traps, weight
+from tests.onnx_io.onnx_models import mlp, tensor, traps, weight
+from tests.onnx_io.onnx_models import model as small_model
 from workbench.data import Dataset, Split, check_fit
 from workbench.errors import DataError, ModelError
 from workbench.load import load_model
@@ -36,10 +40,69 @@ def test_inputs_outputs_and_parameters(tmp_path: Path) -> None:
 
 def test_layers(tmp_path: Path) -> None:
     assert loaded(tmp_path, mlp()).layers() == [
-        Layer("first", "Gemm", ("batch", 8), 40, 160),
+        Layer("first", "Gemm", ("batch", 8), 40, 160, 32),
         Layer("relu", "Relu", ("batch", 8), 0, 0),
-        Layer("second", "Gemm", ("batch", 3), 27, 108),
+        Layer("second", "Gemm", ("batch", 3), 27, 108, 24),
     ]
+
+
+def test_multiply_adds_are_those_of_the_same_module(tmp_path: Path) -> None:
+    window: dict[str, Any] = {"stride": 2, "padding": 1}
+    layers = {
+        "strided": nn.Conv2d(4, 6, 3, **window),
+        "grouped": nn.Conv2d(6, 6, 3, groups=3),
+        "transposed": nn.ConvTranspose2d(6, 4, 3, **window, output_padding=1, groups=2),
+        "flat": nn.Flatten(2),
+        "along": nn.Conv1d(4, 5, 3, dilation=2),
+        "mixed": nn.Linear(60, 7),
+        "flat_rows": nn.Flatten(),
+        "output": nn.Linear(35, 3),
+    }
+    module = nn.Sequential(OrderedDict(layers))
+    node = onnx.helper.make_node
+    strides: dict[str, Any] = {"strides": [2, 2], "pads": [1, 1, 1, 1]}
+    shape: dict[str, Any] = {"group": 2, "output_padding": [1, 1]}
+    nodes = [
+        node("Conv", ["x", "strided.weight"], ["a"], **strides),
+        node("Conv", ["a", "grouped.weight"], ["b"], group=3),
+        node("ConvTranspose", ["b", "transposed.weight"], ["c"], **strides, **shape),
+        node("Reshape", ["c", "flat"], ["d"]),
+        node("Conv", ["d", "along.weight"], ["e"], dilations=[2]),
+        node("MatMul", ["e", "mixed.weight"], ["f"]),
+        node("Flatten", ["f"], ["g"]),
+        node("Gemm", ["g", "output.weight"], ["y"], transB=1),
+    ]
+    weights = {name: value.detach().numpy() for name, value in module.named_parameters()}
+    weights = {name: value for name, value in weights.items() if name.endswith("weight")}
+    weights["mixed.weight"] = weights["mixed.weight"].T.copy()
+    weights["flat"] = np.array([0, 4, 64])
+    x, y = tensor("x", ["n", 4, 12, 12]), tensor("y", ["n", 3])
+    models = (
+        load_model(module, example_inputs=np.zeros((2, 4, 12, 12), np.float32)),
+        loaded(tmp_path, small_model(nodes, [x], [y], weights)),
+    )
+    counts = [
+        [layer.multiply_adds for layer in model.layers() if layer.multiply_adds is not None]
+        for model in models
+    ]
+    # Of the transposed convolution each of 6 · 4 · 4 inputs, of the others each output.
+    transposed = 6 * 4 * 4 * 2 * 3 * 3
+    strided, grouped = 6 * 6 * 6 * 4 * 3 * 3, 6 * 4 * 4 * 2 * 3 * 3
+    along, mixed, output = 5 * 60 * 4 * 3, 5 * 7 * 60, 3 * 35
+    assert counts[0] == counts[1] == [strided, grouped, transposed, along, mixed, output]
+
+
+def test_multiply_adds_of_products_and_where_a_shape_is_unknown(tmp_path: Path) -> None:
+    made = small_model(
+        [
+            onnx.helper.make_node("Gemm", ["w", "v"], ["g"], transA=1),
+            onnx.helper.make_node("MatMul", ["x", "g"], ["y"]),
+        ],
+        [tensor("x", ["n", "length", 5])],
+        [tensor("y", ["n", "length", 3])],
+        {"w": weight(4, 5), "v": weight(4, 3)},
+    )
+    assert [layer.multiply_adds for layer in loaded(tmp_path, made).layers()] == [5 * 3 * 4, None]
 
 
 def test_constants_are_no_parameters(tmp_path: Path) -> None:

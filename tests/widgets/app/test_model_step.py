@@ -74,9 +74,14 @@ def test_a_refused_dataset_is_marked_at_its_field(make_page: MakePage) -> None:
     step.dataset.value = "no-such-file.npz"
     until(lambda: "no-such-file.npz" in step.dataset.problem)
     assert step.data.problem == "", "it is said once"
+    until(lambda: page.controls.usable() == [])
+    for button in page.controls.buttons[:2]:
+        assert button["hint"] == f"The dataset cannot be loaded: {step.dataset.problem}"
     step.dataset.value = "breast-cancer"
+    assert page.controls.usable() == ["Train", "Compare"], "while it is loaded"
     until(lambda: "but the rows of dataset" in step.dataset.problem)
     until(lambda: step.data.title == "breast-cancer")  # its rows are shown all the same
+    assert page.controls.usable() == ["Train", "Compare"]
     step.dataset.value = ""
     until(lambda: step.data.title == "digits")
     assert step.dataset.problem == ""

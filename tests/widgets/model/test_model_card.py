@@ -15,10 +15,10 @@ def test_the_card_needs_no_pytorch_and_the_layers_are_text() -> None:
     assert card.card
     assert ["Outputs", "logits: batch × 10, float32"] in card.facts  # noqa: RUF001
     table = LayerTable()
-    layer = Layer("hidden", "Linear", ("batch", 128), 8320, 33280)
-    table.show([LayerRow(layer, "trains", "", 8192)])
+    layer = Layer("hidden", "Linear", ("batch", 128), 8320, 33280, 8192)
+    table.show([LayerRow(layer, "trains")])
     assert table.layers[0]["multiply_adds"] == 8192
     assert table.layers[0]["output_shape"] == "batch × 128"  # noqa: RUF001
-    table.show([LayerRow(layer._replace(output_shape=None))])
+    table.show([LayerRow(layer._replace(output_shape=None, multiply_adds=None))])
     assert table.layers[0]["multiply_adds"] == -1
     assert table.layers[0]["output_shape"] == ""

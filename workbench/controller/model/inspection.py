@@ -19,8 +19,6 @@ class LayerRow(NamedTuple):
     state: LayerState = ""
     why: str = ""
     """How its operators are rewritten, or why they cannot be trained, in sentences."""
-    multiply_adds: int | None = None
-    """For one row of the batch; None: not known."""
 
 
 def layer_rows(
@@ -50,14 +48,7 @@ def layer_rows(
         state = _state(own, chosen, found, checked=findings is not None)
         if state == "none" and layer.parameters:  # which have other names, as in an ONNX file
             state = "trains" if all_trained else ""
-        rows.append(
-            LayerRow(
-                layer,
-                state,
-                " ".join(notes),
-                _multiply_adds(layer, [parameters[name] for name in own]),
-            )
-        )
+        rows.append(LayerRow(layer, state, " ".join(notes)))
     return rows
 
 
@@ -85,22 +76,3 @@ def _state(
     if not own:
         return "none" if checked else ""
     return "trains" if any(name in trained for name in own) else "frozen"
-
-
-def _multiply_adds(layer: Layer, shapes: Sequence[tuple[int, ...]]) -> int | None:
-    """Multiply-adds of a linear layer or a convolution; None for others, or if the shape is not
-    known.
-
-    Each output element takes as many as a row of the weight has elements: in_features of a linear
-    layer, channels by group times the kernel of a convolution.
-    """
-    weights = [shape for shape in shapes if len(shape) > 1]
-    if layer.kind not in {"Linear", "Conv1d", "Conv2d", "Conv3d"} or len(weights) != 1:
-        return None
-    sizes = (layer.output_shape or ())[1:]
-    if not sizes or not all(isinstance(size, int) for size in sizes):
-        return None
-    total = 1
-    for size in (*sizes, *weights[0][1:]):
-        total *= int(size)
-    return total

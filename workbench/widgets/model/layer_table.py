@@ -47,7 +47,7 @@ class LayerTable(anywidget.AnyWidget):
             {
                 **row.layer._asdict(),
                 "output_shape": shape_text(row.layer.output_shape),
-                "multiply_adds": -1 if row.multiply_adds is None else row.multiply_adds,
+                "multiply_adds": -1 if (count := row.layer.multiply_adds) is None else count,
                 "state": row.state,
                 "why": row.why,
             }

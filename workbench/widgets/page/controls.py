@@ -59,6 +59,8 @@ class Controls(anywidget.AnyWidget):
         self._setup = Setup()
         self._status, self._compares = "idle", False
         self._model_problem = ""
+        self._refused_data = (self._setup.chosen_dataset, "")
+        """A dataset that was chosen, and why it cannot be loaded; empty: it can."""
         self.on_msg(self._on_message)
         self.show("idle")
 
@@ -66,7 +68,7 @@ class Controls(anywidget.AnyWidget):
         """Enable the buttons for the status of the job; `idle` when there is none."""
         self._status, self._compares = status, compares
         active = status in ("starting", "running", "paused")
-        starts = not active and self._setup.model != "" and not self._model_problem
+        starts = not active and not self._obstacle
         usable = {
             "Train": starts,
             "Compare": starts,
@@ -106,6 +108,27 @@ class Controls(anywidget.AnyWidget):
         self._model_problem = problem
         self.show(self._status, compares=self._compares)
 
+    def refuse_data(self, problem: str) -> None:
+        """Disable Train and Compare, until another dataset is chosen.
+
+        Args:
+            problem: why the chosen dataset cannot be loaded; empty: it can.
+        """
+        self._refused_data = (self._setup.chosen_dataset, problem)
+        self.show(self._status, compares=self._compares)
+
+    @property
+    def _obstacle(self) -> str:
+        """Why nothing can be trained, in a sentence; empty: it can."""
+        if not self._setup.model:
+            return NO_MODEL
+        if self._model_problem:
+            return f"The model cannot be loaded: {self._model_problem}"
+        refused, problem = self._refused_data
+        if problem and refused == self._setup.chosen_dataset:
+            return f"The dataset cannot be loaded: {problem}"
+        return ""
+
     @property
     def _train_label(self) -> str:
         if self._setup.federation is not None:
@@ -127,10 +150,8 @@ class Controls(anywidget.AnyWidget):
         return "1 client" if count == 1 else f"{count:,} clients"
 
     def _hint(self, name: str) -> str:
-        if name in ("Train", "Compare") and not self._setup.model:
-            return NO_MODEL
-        if name in ("Train", "Compare") and self._model_problem:
-            return f"The model cannot be loaded: {self._model_problem}"
+        if name in ("Train", "Compare") and self._obstacle:
+            return self._obstacle
         if name != "Train":
             return HINTS[name]
         if self._setup.federation is not None:

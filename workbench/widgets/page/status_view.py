@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from workbench.controller import State
+from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
 from workbench.controller.view import View
 from workbench.models import Model
@@ -43,6 +44,10 @@ class StatusView(View):
     ) -> None:
         if loading:
             self._refuse_model("")
+
+    def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
+        if self._controls is not None:
+            self._controls.refuse_data(problem if preview is None else "")
 
     def _refuse_model(self, problem: str) -> None:
         if self._controls is not None:

@@ -58,11 +58,12 @@ export class ViewState {
     return key !== this.highlighted && this.shown.some((look) => look.key === this.highlighted);
   }
 
-  /** All of the axis: up to the last point, or during a run a little further. */
+  /** All of the axis: up to the last point that is shown, or during a run a little further. */
   get full(): Range {
     const axis = this.context.axis();
+    const { shown } = this;
     let last = 0;
-    for (const { key } of this.context.curves()) {
+    for (const { key } of shown.length > 0 ? shown : this.context.curves()) {
       const curve = this.store.curve(key);
       const place = curve && positions(curve.overview, axis);
       last = Math.max(last, place?.[place.length - 1] ?? 0);
@@ -77,6 +78,12 @@ export class ViewState {
 
   get range(): Range {
     return this.window ?? this.full;
+  }
+
+  /** How far the window can go: all of the axis, or further if it is there since a curve was hidden. */
+  private get limits(): Range {
+    const [first, last] = this.full;
+    return [first, Math.max(last, this.range[1])];
   }
 
   /** Show the same steps on the axis that is shown now; `before` is the one of the window. */
@@ -103,11 +110,11 @@ export class ViewState {
 
   zoom(at: number, factor: number): void {
     const { least } = AXES[this.context.axis()];
-    this.window = zoomed(this.range, at, factor, this.full, least);
+    this.window = zoomed(this.range, at, factor, this.limits, least);
   }
 
   pan(distance: number): void {
-    if (this.window) this.window = panned(this.window, distance, this.full);
+    if (this.window) this.window = panned(this.window, distance, this.limits);
   }
 
   select([low, high]: Range): void {

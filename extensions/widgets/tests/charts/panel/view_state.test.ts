@@ -96,6 +96,42 @@ describe("the curves that are drawn", () => {
   });
 });
 
+describe("the axis of time", () => {
+  let hidden: string[];
+  let state: ViewState;
+
+  beforeEach(() => {
+    hidden = [];
+    // Steps of one second, and of thirty.
+    state = new ViewState(storeOf(part("fast", 0, [1, 1]), part("slow", 0, [1, 1], { seconds: 30 })), {
+      ...CONTEXT,
+      curves: () => [look("fast"), look("slow")],
+      axis: () => "time",
+      hidden: () => hidden,
+    });
+  });
+
+  it("ends with the curves that are shown, or with all where none is", () => {
+    expect(state.range).toEqual([0, 60]);
+    hidden = ["slow"];
+    expect(state.range).toEqual([0, 2]);
+    hidden = ["fast", "slow"];
+    expect(state.range).toEqual([0, 60]);
+  });
+
+  it("stays where it was zoomed when a curve is hidden, and moves from there", () => {
+    state.window = [20, 40];
+    hidden = ["slow"];
+    expect(state.range).toEqual([20, 40]);
+    state.zoom(30, 0.5);
+    expect(state.range).toEqual([25, 35]);
+    state.pan(-5);
+    expect(state.range).toEqual([20, 30]);
+    state.zoom(30, 4);
+    expect(state.range).toEqual([0, 2]);
+  });
+});
+
 describe("the cursor", () => {
   it("is on the nearest step, or anywhere in time", () => {
     let axis: AxisName = "step";
