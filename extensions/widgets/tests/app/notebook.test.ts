@@ -57,7 +57,7 @@ describe("a cell below the page", () => {
       },
     };
     expect(insertCellBelow(notebook, "page", "1 + 1")).toBe(true);
-    expect(inserted).toEqual([[2, { cell_type: "code", source: "1 + 1" }]]);
+    expect(inserted).toEqual([[2, { cell_type: "code", source: "1 + 1", metadata: { trusted: true } }]]);
     expect(insertCellBelow(notebook, "another", "1 + 1")).toBe(false);
   });
 });
