@@ -86,7 +86,7 @@ export function insertCellBelow(notebook: Notebook, pageId: string, source: stri
       const view = outputs.get(each).data?.[VIEW] as { model_id?: string } | undefined;
       if (view?.model_id !== pageId) continue;
       // Trusted as one that JupyterLab inserts: a cell that is not marks the whole notebook.
-      const cell = { cell_type: "code", source, metadata: { trusted: true } };
+      const cell = { cell_type: "code", source: source.trimEnd(), metadata: { trusted: true } };
       notebook.model?.sharedModel?.insertCell(index + 1, cell);
       return true;
     }
