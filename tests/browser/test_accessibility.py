@@ -164,6 +164,7 @@ def test_plots_bars_and_icons_are_seen_in_forced_colours(open_notebook: MakeNote
     code, tab = "[aria-pressed]", ".wb-rail [role=tab]"
     before = page.evaluate(f"({style})('{code}').backgroundColor")
     notebook.button("Code").click()
+    expect(notebook.button("Code")).to_have_attribute("aria-pressed", "true")
     assert page.evaluate(f"({style})('{code}').backgroundColor") != before
     assert page.evaluate(f"({style})('.wb-stop').color") != page.evaluate(
         f"({style})('.wb-train').color"
