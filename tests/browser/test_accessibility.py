@@ -160,3 +160,15 @@ def test_plots_bars_and_icons_are_seen_in_forced_colours(open_notebook: MakeNote
     background = page.evaluate(f"({style})('.wb-plot-frame').backgroundColor")
     assert kept == ["none", "none"]
     assert background != "rgba(0, 0, 0, 0)", "that of the theme, not transparent"
+    # What is pressed, disabled or chosen is told by more than the background that is replaced.
+    code, tab = "[aria-pressed]", ".wb-rail [role=tab]"
+    before = page.evaluate(f"({style})('{code}').backgroundColor")
+    notebook.button("Code").click()
+    expect(notebook.button("Code")).to_have_attribute("aria-pressed", "true")
+    assert page.evaluate(f"({style})('{code}').backgroundColor") != before
+    assert page.evaluate(f"({style})('.wb-stop').color") != page.evaluate(
+        f"({style})('.wb-train').color"
+    )
+    assert page.evaluate(
+        f"({style})('{tab}[aria-selected=true]').borderBottomColor"
+    ) != page.evaluate(f"({style})('{tab}[aria-selected=false]').borderBottomColor")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 import workbench as wb
 from tests.runs.recorded import recorded
 from workbench.compare import RunComparison
+from workbench.controller.code.run_action_code import comparison_code
 from workbench.controller.code.runs_code import runs_code
 from workbench.data import Dataset
 from workbench.runs.listing import RunIndex, RunRow
@@ -24,6 +27,15 @@ def test_the_code_is_for_the_selected_runs(digits: Dataset) -> None:
     assert run.id == folders[1].id
     assert isinstance(comparison, RunComparison)
     assert {each.id for each in comparison.runs.values()} == {folder.id for folder in folders}
+
+
+def test_a_cell_shows_every_value_of_a_comparison() -> None:
+    rows = [RunRow(each, "completed", model="net") for each in "ab"]
+    for code in (runs_code(rows), comparison_code("a")):
+        values = [each.value for each in ast.parse(code).body if isinstance(each, ast.Expr)]
+        calls = [each.func for each in values if isinstance(each, ast.Call)]
+        assert [ast.unparse(each) for each in calls[-1:]] == ["comparison.table"]
+        assert {ast.unparse(each) for each in calls[:-1]} <= {"display", "print"}
 
 
 @pytest.mark.parametrize(

@@ -32,9 +32,18 @@ def _lines(action: str, run_ids: list[str], text: str) -> list[str]:
 
 def comparison_code(comparison_id: str) -> str:
     """A program of the public names that opens a recorded comparison."""
-    load = f"comparison = wb.load_comparison({comparison_id!r})"
-    lines = [load, "comparison.verdict()", "comparison.differences()", "comparison.table()"]
-    return "\n".join(["import workbench as wb", "", *lines]) + "\n"
+    lines = [
+        "from IPython.display import display",
+        "",
+        "import workbench as wb",
+        "",
+        f"comparison = wb.load_comparison({comparison_id!r})",
+        # A cell shows the value of its last line only.
+        "print(comparison.verdict().sentence)",
+        "display(comparison.differences())",
+        "comparison.table()",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _of_run(line: str) -> Callable[[str, str], list[str]]:

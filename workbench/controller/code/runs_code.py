@@ -20,6 +20,8 @@ def runs_code(rows: Sequence[RunRow]) -> str:
         rows: the selected runs, or the open one; empty: the program lists all runs.
     """
     lines = ["import workbench as wb", ""]
+    if len(rows) > 1:  # a cell shows the value of its last line only
+        lines = ["from IPython.display import display", "", *lines]
     match list(rows):
         case []:
             lines += ["wb.runs()"]
@@ -28,7 +30,8 @@ def runs_code(rows: Sequence[RunRow]) -> str:
         case many:
             ids = "".join(f"        {row.id!r},\n" for row in many)
             lines += [f"comparison = wb.compare_runs(\n    [\n{ids}    ]\n)"]
-            lines += ["comparison.differences()", "comparison.plot()", "comparison.table()"]
+            lines += ["display(comparison.differences())", "display(comparison.plot())"]
+            lines += ["comparison.table()"]
     return "\n".join(lines) + "\n"
 
 

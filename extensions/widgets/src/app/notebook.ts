@@ -85,7 +85,9 @@ export function insertCellBelow(notebook: Notebook, pageId: string, source: stri
     for (let each = 0; outputs && each < outputs.length; each += 1) {
       const view = outputs.get(each).data?.[VIEW] as { model_id?: string } | undefined;
       if (view?.model_id !== pageId) continue;
-      notebook.model?.sharedModel?.insertCell(index + 1, { cell_type: "code", source });
+      // Trusted as one that JupyterLab inserts: a cell that is not marks the whole notebook.
+      const cell = { cell_type: "code", source: source.trimEnd(), metadata: { trusted: true } };
+      notebook.model?.sharedModel?.insertCell(index + 1, cell);
       return true;
     }
   }

@@ -56,8 +56,8 @@ describe("a cell below the page", () => {
         sharedModel: { insertCell: (index, cell) => inserted.push([index, cell]) },
       },
     };
-    expect(insertCellBelow(notebook, "page", "1 + 1")).toBe(true);
-    expect(inserted).toEqual([[2, { cell_type: "code", source: "1 + 1" }]]);
+    expect(insertCellBelow(notebook, "page", "1 + 1\n")).toBe(true);
+    expect(inserted).toEqual([[2, { cell_type: "code", source: "1 + 1", metadata: { trusted: true } }]]);
     expect(insertCellBelow(notebook, "another", "1 + 1")).toBe(false);
   });
 });
