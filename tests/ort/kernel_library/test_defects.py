@@ -62,6 +62,12 @@ DEFECTS = {
     "pooling's slope": Defect(
         "max_pool.cpp", "= where(third, slope)", "= where(fourth, slope)", "MaxPoolGradient"
     ),
+    "pooling's ties": Defect(
+        "max_pool.cpp", "value > largest[j]", "value >= largest[j]", "MaxPoolGradient"
+    ),
+    "pooling's zeros": Defect(
+        "max_pool.cpp", "all | (largest > 0)", "all | (largest >= 0)", "MaxPoolGradient"
+    ),
     "ReLU": Defect("relu.cpp", "? 0 : dy[i]", "? dy[i] : 0", "ReluGradient"),
     "RMS norm": Defect(
         "rms_normalization.cpp", "- n * correlation", "", "RMSNormalizationGradient"

@@ -62,7 +62,8 @@ def pooling_check(drawn: np.random.Generator) -> Iterator[Known]:
 
 
 def _pooling_of(drawn: np.random.Generator, window: Window) -> Iterator[Known]:
-    x = drawn.standard_normal((BATCH, CHANNELS, HEIGHT, WIDTH)).astype(np.float32)
+    # Rounded, so that windows have several largest values, of which the first counts, and zeros.
+    x = np.round(drawn.standard_normal((BATCH, CHANNELS, HEIGHT, WIDTH)) * 2).astype(np.float32)
     covered = _covered(x.astype(np.float64), -np.inf, window)
     shape = covered.shape
     flat = covered.reshape(*shape[:2], shape[2] * shape[3], *shape[4:])
