@@ -33,6 +33,15 @@ class Wire:
         json.dumps(content, allow_nan=False, ensure_ascii=False).encode()
         self.sent.append((content, np.frombuffer(buffers[0], np.float32)))
 
+    def sync(self) -> tuple[dict[str, Any], np.ndarray]:
+        """What is sent to a view that connects. Rows may be on their way to those before it: as the
+        table knows of them before it sends them, only its lock keeps them out."""
+        with self.browser.table._lock:
+            self.sent.clear()
+            self.browser.table._on_message(None, {"kind": "sync"}, None)
+            [message] = self.sent
+            return message
+
     def press(self, name: str, runs: list[str], text: str = "") -> None:
         content = {"kind": "act", "name": name, "runs": runs, "text": text}
         self.browser.table._on_message(None, content, None)
@@ -53,9 +62,7 @@ def test_all_rows_are_sent_when_asked_and_then_only_changes(wire: Wire, digits: 
     folders = [recorded(digits, engine) for engine in ("pytorch", "ondevice")]
     wire.listed()
     until(lambda: len(wire.browser.table._rows) == 2)
-    wire.sent.clear()
-    wire.browser.table._on_message(None, {"kind": "sync"}, None)
-    [(content, curves)] = wire.sent
+    content, curves = wire.sync()
     assert content["full"]
     assert {row["id"] for row in content["rows"]} == {folder.id for folder in folders}
     assert [row["points"] for row in content["rows"]] == [4, 4]
@@ -171,9 +178,7 @@ def test_half_a_character_in_a_record_hides_no_run(wire: Wire, digits: Dataset) 
     wire.browser.refresh()
     rows = wire.browser.table._rows
     until(lambda: good.id in rows and len(rows) == 3 and rows[bad.id].model != "line")
-    wire.sent.clear()
-    wire.browser.table._on_message(None, {"kind": "sync"}, None)
-    [(content, _)] = wire.sent
+    content, _ = wire.sync()
     assert [row["model"] for row in content["rows"] if row["id"] == bad.id] == ["a?"]
 
 
