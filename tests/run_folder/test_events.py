@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from workbench.errors import RunFolderError
@@ -54,7 +55,7 @@ def test_a_torn_last_line_is_read_when_it_is_whole(tmp_path: Path) -> None:
 def test_a_line_that_is_too_long_for_memory_is_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(events, "PART_BYTES", 32)
+    monkeypatch.setattr(events, "MOST_LINE_BYTES", 32)
     path = tmp_path / "e"
     path.write_bytes(b'{"event": "a"}\n' + b"\0" * 200)
     reader = EventReader(path)
@@ -117,7 +118,23 @@ EVENTS: list[dict[str, Any]] = [
 
 
 def parsed(event: dict[str, Any]) -> dict[str, Any] | None:
-    return parse_event(json.dumps(event).encode())
+    """The event as it is read, with lists for arrays."""
+    read = parse_event(json.dumps(event).encode())
+    if read is None:
+        return None
+    return {
+        name: [None if math.isnan(each) else each for each in value.tolist()]
+        if isinstance(value, np.ndarray)
+        else value
+        for name, value in read.items()
+    }
+
+
+def test_the_lists_of_steps_are_read_as_arrays() -> None:
+    read = parse_event(json.dumps(STEPS).encode())
+    assert read is not None
+    np.testing.assert_array_equal(read["losses"], np.array([0.5, np.nan]), strict=True)
+    np.testing.assert_array_equal(read["nanoseconds"], np.array([1, 2]), strict=True)
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event["event"])

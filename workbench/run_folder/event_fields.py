@@ -6,19 +6,52 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 
-def is_valid(event: dict[str, Any]) -> bool:
-    """Whether an event has the fields of its kind, with values of their kinds.
+
+def validated(event: dict[str, Any]) -> dict[str, Any] | None:
+    """The event, with the lists of a record of steps as arrays; None if it lacks a field of its
+    kind, or a value is not of its field's kind.
 
     A kind that is not known, from a newer version, may have any.
     """
     fields = _FIELDS.get(event["event"], {})
     if not all(name in event and valid(event[name]) for name, valid in fields.items()):
-        return False
+        return None
     optional = _OPTIONAL_FIELDS.get(event["event"], {})
     if not all(valid(event[name]) for name, valid in optional.items() if name in event):
-        return False
-    return event["event"] != "steps" or len(event["losses"]) == len(event["nanoseconds"])
+        return None
+    return _with_arrays(event) if event["event"] == "steps" else event
+
+
+def _with_arrays(event: dict[str, Any]) -> dict[str, Any] | None:
+    losses = _as_losses(event.get("losses"))
+    nanoseconds = _as_durations(event.get("nanoseconds"))
+    if losses is None or nanoseconds is None or len(losses) != len(nanoseconds):
+        return None
+    return {**event, "losses": losses, "nanoseconds": nanoseconds}
+
+
+def _as_losses(value: Any) -> np.ndarray | None:
+    """(steps,) float64, NaN for null; None if they are not finite numbers or null."""
+    if not isinstance(value, list) or not value:
+        return None
+    # Most lists hold only floats: these are checked at once, for speed.
+    if set(map(type, value)) == {float}:
+        losses = np.array(value, np.float64)
+        return losses if np.isfinite(losses).all() else None
+    return np.array(value, np.float64) if all(map(_is_number_or_null, value)) else None
+
+
+def _as_durations(value: Any) -> np.ndarray | None:
+    """(steps,) int64; None if they are not integers from 1 to 2^53 - 1."""
+    # type() and not isinstance(): True is an int.
+    if not isinstance(value, list) or set(map(type, value)) != {int}:
+        return None
+    nanoseconds = np.array(value)
+    if nanoseconds.dtype != np.int64 or nanoseconds.min() < 1 or nanoseconds.max() >= 2**53:
+        return None
+    return nanoseconds
 
 
 def _is_count(value: Any, least: int = 0) -> bool:
@@ -52,27 +85,11 @@ def _are_numbers(value: Any) -> bool:
     return isinstance(value, list) and all(map(_is_number_or_null, value))
 
 
-def _are_losses(value: Any) -> bool:
-    if not isinstance(value, list) or not value:
-        return False
-    # All steps are checked at once, for speed: the sum is finite only if every one is.
-    if set(map(type, value)) == {float} and math.isfinite(sum(value)):
-        return True
-    return all(map(_is_number_or_null, value))
-
-
 def _is_confusion(value: Any) -> bool:
     return isinstance(value, list) and all(
         isinstance(row, list) and len(row) == len(value) and all(map(_is_count, row))
         for row in value
     )
-
-
-def _are_durations(value: Any) -> bool:
-    if not isinstance(value, list):
-        return False
-    # type() and not isinstance(): True is an int.
-    return not value or (set(map(type, value)) == {int} and min(value) >= 1 and max(value) < 2**53)
 
 
 def _are_counts(value: Any) -> bool:
@@ -109,8 +126,6 @@ _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "steps": {
         "time": _is_number,
         "first_step": _is_positive,
-        "losses": _are_losses,
-        "nanoseconds": _are_durations,
         "batch_size": _is_positive,
         "steps_per_epoch": _is_positive,
         "rss_bytes": _is_count,
@@ -145,7 +160,7 @@ _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "paused": {"time": _is_number},
     "resumed": {"time": _is_number},
 }
-"""The required fields of each kind of event."""
+"""The required fields of each kind of event, besides the lists of a record of steps."""
 
 _OPTIONAL_FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "steps": {"rank_rss_bytes": _are_counts},

@@ -28,8 +28,9 @@ Kinds of events, by their `event` key (times are seconds since the epoch):
     waiting     time, step: all granted steps are done; the worker waits for the next grant
     paused, resumed  time
 
-A loss that is not finite is written as null. The end of a run is recorded in its summary, not as an
-event. Unknown kinds of events and unknown keys, from a newer version, are passed on unchanged.
+A loss that is not finite is written as null. Read, `losses` are a float64 array with NaN for null,
+and `nanoseconds` an int64 array. The end of a run is recorded in its summary, not as an event.
+Unknown kinds of events and unknown keys, from a newer version, are passed on unchanged.
 """
 
 from __future__ import annotations
@@ -47,12 +48,14 @@ from pydantic_core import from_json
 from workbench.display.encodable import encodable_json
 from workbench.errors import RunFolderError
 from workbench.files.regular_file import NOT_REGULAR_FILE, open_regular
-from workbench.run_folder.event_fields import is_valid
+from workbench.run_folder.event_fields import validated
 
 Event = dict[str, Any]
 
-PART_BYTES = 64 * 2**20
-"""Bytes of a log that are read at once; a longer line is not an event."""
+MOST_LINE_BYTES = 64 * 2**20
+"""A longer line is not an event."""
+READ_BYTES = 2**18
+"""Bytes of a log that are read at once. More would cost a long log new memory all the time."""
 
 
 class EventWriter:
@@ -108,7 +111,7 @@ class EventReader:
             return []
         events = []
         try:
-            with self._path.open("rb") as file:
+            with self._path.open("rb", buffering=READ_BYTES) as file:
                 for line in self._new_lines(file):
                     event = parse_event(line)
                     if event is None:
@@ -120,24 +123,18 @@ class EventReader:
         return events
 
     def _new_lines(self, file: BinaryIO) -> Iterator[bytes]:
-        """Complete lines that were not read before, never more than a part in memory."""
+        """Complete lines that were not read before, one at a time in memory."""
         file.seek(self._offset)
-        for part in iter(lambda: file.read(PART_BYTES), b""):
-            end = part.rfind(b"\n") + 1
-            if end == 0 and len(part) < PART_BYTES:
+        for line in iter(lambda: file.readline(MOST_LINE_BYTES), b""):
+            ended = line.endswith(b"\n")
+            if not ended and len(line) < MOST_LINE_BYTES:
                 return
-            if end == 0:  # too long for an event: it is skipped, up to where it ends
-                self._offset += len(part)
-                self._overlong = True
-                continue
-            self._offset += end
-            file.seek(self._offset)
-            lines = part[:end].split(b"\n")[:-1]
-            if self._overlong:
-                self._overlong = False
+            self._offset += len(line)
+            if ended and not self._overlong:
+                yield line
+            elif ended:
                 self.skipped += 1
-                del lines[0]
-            yield from lines
+            self._overlong = not ended
 
 
 def parse_event(line: bytes) -> Event | None:
@@ -148,7 +145,7 @@ def parse_event(line: bytes) -> Event | None:
         return None
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
         return None
-    return event if is_valid(event) else None
+    return validated(event)
 
 
 def _parsed(line: bytes) -> Any:

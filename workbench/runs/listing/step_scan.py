@@ -179,11 +179,10 @@ class StepScan:
             return
         match event["event"]:
             case "steps":
-                first_step, nanoseconds = event["first_step"], event["nanoseconds"]
-                losses = [math.nan if loss is None else loss for loss in event["losses"]]
-                self._take_steps(first_step, losses)
-                measured = nanoseconds[max(0, self._warmup_steps - first_step + 1) :]
-                self._nanoseconds += sum(measured)
+                first_step = event["first_step"]
+                self._take_steps(first_step, event["losses"].tolist())
+                measured = event["nanoseconds"][max(0, self._warmup_steps - first_step + 1) :]
+                self._nanoseconds += int(measured.sum())
                 self._samples += len(measured) * event["batch_size"]
             case "restored":
                 self.steps = event["step"]

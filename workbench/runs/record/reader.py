@@ -52,17 +52,43 @@ class RunReader:
                 restored_step = step if restored_step is None else min(step, restored_step)
                 records, others = _until(event["step"], records, others)
             (records if event["event"] == "steps" else others).append(event)
-        return NewPoints(
-            step=_concatenate([_steps_of(record) for record in records], np.int64),
-            epoch=_concatenate([_epochs_of(record) for record in records], np.int64),
-            loss=_concatenate([np.array(r["losses"], dtype=np.float64) for r in records]),
-            seconds=_concatenate([np.array(r["nanoseconds"]) * 1e-9 for r in records]),
-            samples=_concatenate([_repeat(record, "batch_size") for record in records], np.int64),
-            rss_bytes=_concatenate([_rss_of(record) for record in records]),
-            rank_rss_bytes=_rank_rss_of(records),
-            events=others,
-            restored_step=restored_step,
-        )
+        return _points_of(records)._replace(events=others, restored_step=restored_step)
+
+
+def _points_of(records: list[Event]) -> NewPoints:
+    """The steps of these records."""
+    counts = np.array([len(record["losses"]) for record in records], np.int64)
+    ends = np.cumsum(counts)
+
+    def repeated(values: list[int] | np.ndarray) -> np.ndarray:
+        return np.repeat(np.asarray(values, np.int64), counts)
+
+    def at_ends(values: list[float]) -> np.ndarray:
+        found = np.full(counts.sum(), np.nan)
+        found[ends - 1] = values
+        return found
+
+    first_steps = np.array([record["first_step"] for record in records], np.int64)
+    step = repeated(first_steps - ends + counts) + np.arange(counts.sum())
+    ranks = max((len(record.get("rank_rss_bytes", ())) for record in records), default=0)
+    by_rank = [
+        (*(sizes := record.get("rank_rss_bytes", ())), *[np.nan] * (ranks - len(sizes)))
+        for record in records
+    ]
+    return NewPoints(
+        step=step,
+        epoch=(step - 1) // repeated([record["steps_per_epoch"] for record in records]) + 1,
+        loss=_concatenated([record["losses"] for record in records]),
+        seconds=_concatenated([record["nanoseconds"] for record in records]) * 1e-9,
+        samples=repeated([record["batch_size"] for record in records]),
+        rss_bytes=at_ends([record["rss_bytes"] for record in records]),
+        events=[],
+        rank_rss_bytes=tuple(at_ends([sizes[rank] for sizes in by_rank]) for rank in range(ranks)),
+    )
+
+
+def _concatenated(parts: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate(parts) if parts else np.empty(0)
 
 
 def _until(step: int, records: list[Event], others: list[Event]) -> tuple[list[Event], list[Event]]:
@@ -80,38 +106,3 @@ def _is_after(event: Event, step: int) -> bool:
     # The step of an unknown kind of event, from a newer version, may have any type.
     at = event.get("step")
     return isinstance(at, int) and at > step
-
-
-def _steps_of(record: Event) -> np.ndarray:
-    first = record["first_step"]
-    return np.arange(first, first + len(record["losses"]), dtype=np.int64)
-
-
-def _epochs_of(record: Event) -> np.ndarray:
-    epochs: np.ndarray = (_steps_of(record) - 1) // record["steps_per_epoch"] + 1
-    return epochs
-
-
-def _repeat(record: Event, key: str) -> np.ndarray:
-    return np.full(len(record["losses"]), record[key], dtype=np.int64)
-
-
-def _rss_of(record: Event) -> np.ndarray:
-    rss = np.full(len(record["losses"]), np.nan)
-    rss[-1] = record["rss_bytes"]
-    return rss
-
-
-def _rank_rss_of(records: list[Event]) -> tuple[np.ndarray, ...]:
-    ranks = max((len(record.get("rank_rss_bytes", ())) for record in records), default=0)
-    found = np.full((ranks, sum(len(record["losses"]) for record in records)), np.nan)
-    end = 0
-    for record in records:
-        end += len(record["losses"])
-        sizes = record.get("rank_rss_bytes", ())
-        found[: len(sizes), end - 1] = sizes
-    return tuple(found)
-
-
-def _concatenate(parts: list[np.ndarray], dtype: type = np.float64) -> np.ndarray:
-    return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
