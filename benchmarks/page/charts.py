@@ -13,6 +13,7 @@ import numpy as np
 from benchmarks.page.processor_time import ProcessorTime
 from benchmarks.result import Result
 from workbench.run_folder.run_folder import RunFolder
+from workbench.run_folder.step_columns import written_durations, written_losses
 from workbench.runs import Run
 from workbench.settings.config import make_config
 from workbench.widgets.charts import Charts
@@ -120,8 +121,8 @@ def recorded_run() -> Run:
                 "event": "steps",
                 "time": 1.0,
                 "first_step": first,
-                "losses": losses.tolist(),
-                "nanoseconds": draw.integers(90_000, 110_000, BATCH).tolist(),
+                "losses": written_losses(losses.tolist()),
+                "nanoseconds": written_durations(draw.integers(90_000, 110_000, BATCH).tolist()),
                 "batch_size": 32,
                 "steps_per_epoch": 1,
                 "rss_bytes": 200_000_000,

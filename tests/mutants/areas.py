@@ -51,8 +51,17 @@ AREAS = {
         ),
     ),
     "events": Area(
-        ("workbench/run_folder/events.py", "workbench/run_folder/event_fields.py"),
-        ("tests/run_folder/test_events.py", "tests/run_folder/test_record_files.py", *RECORDS),
+        (
+            "workbench/run_folder/events.py",
+            "workbench/run_folder/event_fields.py",
+            "workbench/run_folder/step_columns.py",
+        ),
+        (
+            "tests/run_folder/test_events.py",
+            "tests/run_folder/test_record_files.py",
+            "tests/run_folder/test_step_columns.py",
+            *RECORDS,
+        ),
     ),
     "control": Area(
         ("workbench/run_folder/control.py",),

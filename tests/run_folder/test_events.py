@@ -12,7 +12,7 @@ import pytest
 
 from workbench.errors import RunFolderError
 from workbench.run_folder import events
-from workbench.run_folder.events import EventReader, EventWriter, finite_or_none, parse_event
+from workbench.run_folder.events import EventReader, EventWriter, parse_event
 
 
 def test_each_poll_returns_new_events_only(tmp_path: Path) -> None:
@@ -206,10 +206,6 @@ def test_a_metric_is_absent_or_valid(name: str, held: list[Any], refused: list[A
         assert parsed({**EVALUATION, name: value}) is not None, value
     for value in refused:
         assert parsed({**EVALUATION, name: value}) is None, value
-
-
-def test_a_loss_that_is_no_number_is_null() -> None:
-    assert finite_or_none([1.0, math.nan, math.inf]) == [1.0, None, None]
 
 
 def test_a_full_disk_is_an_error_of_the_system(

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import RunFolderError
+from workbench.files.json_file import write_json
 from workbench.run_folder import run_folder
 from workbench.run_folder.run_folder import FORMAT_VERSION, RunFolder, folder_name, is_id
 from workbench.settings.config import TrainingConfig
@@ -35,11 +36,13 @@ def test_a_folder_without_spec_is_refused(tmp_path: Path) -> None:
 SPEC = {"config": TrainingConfig().model_dump(), "model": "m", "dataset": "d", "samples": 3}
 
 
-def test_the_format_of_this_version_is_the_first(tmp_path: Path) -> None:
+def test_the_format_of_this_version_is_the_second_and_the_first_is_read(tmp_path: Path) -> None:
     """Run folders of older versions stay readable: who changes the number changes this too."""
     folder = RunFolder(tmp_path)
     folder.write_spec(SPEC)
-    assert json.loads(folder.spec_path.read_text())["format"] == 1
+    assert json.loads(folder.spec_path.read_text())["format"] == 2
+    assert folder.read_spec()["samples"] == 3
+    write_json(folder.spec_path, {"format": 1, **SPEC})
     assert folder.read_spec()["samples"] == 3
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from workbench.run_folder.step_columns import (
+    is_number,
+    is_number_or_null,
+    read_durations,
+    read_losses,
+)
 
 
 def validated(event: dict[str, Any]) -> dict[str, Any] | None:
@@ -25,33 +29,14 @@ def validated(event: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _with_arrays(event: dict[str, Any]) -> dict[str, Any] | None:
-    losses = _as_losses(event.get("losses"))
-    nanoseconds = _as_durations(event.get("nanoseconds"))
-    if losses is None or nanoseconds is None or len(losses) != len(nanoseconds):
+    try:
+        losses = read_losses(event.get("losses"))
+        nanoseconds = read_durations(event.get("nanoseconds"))
+    except ValueError:
+        return None
+    if len(losses) != len(nanoseconds):
         return None
     return {**event, "losses": losses, "nanoseconds": nanoseconds}
-
-
-def _as_losses(value: Any) -> np.ndarray | None:
-    """(steps,) float64, NaN for null; None if they are not finite numbers or null."""
-    if not isinstance(value, list) or not value:
-        return None
-    # Most lists hold only floats: these are checked at once, for speed.
-    if set(map(type, value)) == {float}:
-        losses = np.array(value, np.float64)
-        return losses if np.isfinite(losses).all() else None
-    return np.array(value, np.float64) if all(map(_is_number_or_null, value)) else None
-
-
-def _as_durations(value: Any) -> np.ndarray | None:
-    """(steps,) int64; None if they are not integers from 1 to 2^53 - 1."""
-    # type() and not isinstance(): True is an int.
-    if not isinstance(value, list) or set(map(type, value)) != {int}:
-        return None
-    nanoseconds = np.array(value)
-    if nanoseconds.dtype != np.int64 or nanoseconds.min() < 1 or nanoseconds.max() >= 2**53:
-        return None
-    return nanoseconds
 
 
 def _is_count(value: Any, least: int = 0) -> bool:
@@ -63,16 +48,6 @@ def _is_positive(value: Any) -> bool:
     return _is_count(value, 1)
 
 
-def _is_number(value: Any) -> bool:
-    if isinstance(value, float):
-        return math.isfinite(value)
-    return type(value) is int and _is_count(abs(value))
-
-
-def _is_number_or_null(value: Any) -> bool:
-    return value is None or _is_number(value)
-
-
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
@@ -82,7 +57,7 @@ def _are_texts(value: Any) -> bool:
 
 
 def _are_numbers(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_number_or_null, value))
+    return isinstance(value, list) and all(map(is_number_or_null, value))
 
 
 def _is_confusion(value: Any) -> bool:
@@ -100,12 +75,12 @@ _CLIENT_FIELDS: dict[str, Callable[[Any], bool]] = {
     "client": _is_count,
     "rows": _is_count,
     "samples": _is_count,
-    "loss": _is_number,
-    "seconds": _is_number,
-    "simulated_seconds": _is_number,
+    "loss": is_number,
+    "seconds": is_number,
+    "simulated_seconds": is_number,
     "peak_rss_bytes": _is_count,
-    "test_loss": _is_number,
-    "accuracy": _is_number_or_null,
+    "test_loss": is_number,
+    "accuracy": is_number_or_null,
     "left_out": _is_text,
 }
 
@@ -120,56 +95,56 @@ def _are_clients(value: Any) -> bool:
 
 
 _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
-    "started": {"time": _is_number, "pid": _is_positive, "engine": _is_text},
-    "phase": {"time": _is_number, "text": _is_text},
-    "built": {"time": _is_number, "rss_before_bytes": _is_count},
+    "started": {"time": is_number, "pid": _is_positive, "engine": _is_text},
+    "phase": {"time": is_number, "text": _is_text},
+    "built": {"time": is_number, "rss_before_bytes": _is_count},
     "steps": {
-        "time": _is_number,
+        "time": is_number,
         "first_step": _is_positive,
         "batch_size": _is_positive,
         "steps_per_epoch": _is_positive,
         "rss_bytes": _is_count,
     },
     "evaluation": {
-        "time": _is_number,
+        "time": is_number,
         "step": _is_count,
         "epoch": _is_positive,
-        "loss": _is_number_or_null,
-        "accuracy": _is_number_or_null,
+        "loss": is_number_or_null,
+        "accuracy": is_number_or_null,
     },
     "round": {
-        "time": _is_number,
+        "time": is_number,
         "step": _is_positive,
-        "seconds": _is_number,
+        "seconds": is_number,
         "sent_bytes": _is_count,
         "received_bytes": _is_count,
         "clients": _are_clients,
     },
-    "layers": {"time": _is_number, "names": _are_texts},
+    "layers": {"time": is_number, "names": _are_texts},
     "layer_statistics": {
-        "time": _is_number,
+        "time": is_number,
         "step": _is_positive,
         "gradient_norms": _are_numbers,
         "update_ratios": _are_numbers,
     },
-    "checkpoint": {"time": _is_number, "step": _is_count},
-    "resuming": {"time": _is_number, "step": _is_count},
-    "restored": {"time": _is_number, "step": _is_count},
-    "saved": {"time": _is_number, "step": _is_count, "request": _is_positive},
-    "waiting": {"time": _is_number, "step": _is_count},
-    "paused": {"time": _is_number},
-    "resumed": {"time": _is_number},
+    "checkpoint": {"time": is_number, "step": _is_count},
+    "resuming": {"time": is_number, "step": _is_count},
+    "restored": {"time": is_number, "step": _is_count},
+    "saved": {"time": is_number, "step": _is_count, "request": _is_positive},
+    "waiting": {"time": is_number, "step": _is_count},
+    "paused": {"time": is_number},
+    "resumed": {"time": is_number},
 }
 """The required fields of each kind of event, besides the lists of a record of steps."""
 
 _OPTIONAL_FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "steps": {"rank_rss_bytes": _are_counts},
-    "round": {"simulated_seconds": _is_number},
+    "round": {"simulated_seconds": is_number},
     "evaluation": {
-        "perplexity": _is_number_or_null,
+        "perplexity": is_number_or_null,
         "confusion": _is_confusion,
-        "r2": _is_number_or_null,
-        "mean_absolute_error": _is_number_or_null,
+        "r2": is_number_or_null,
+        "mean_absolute_error": is_number_or_null,
     },
 }
 """The fields that an event may have, depending on the run."""

@@ -28,18 +28,18 @@ Kinds of events, by their `event` key (times are seconds since the epoch):
     waiting     time, step: all granted steps are done; the worker waits for the next grant
     paused, resumed  time
 
-A loss that is not finite is written as null. Read, `losses` are a float64 array with NaN for null,
-and `nanoseconds` an int64 array. The end of a run is recorded in its summary, not as an event.
-Unknown kinds of events and unknown keys, from a newer version, are passed on unchanged.
+`losses` and `nanoseconds` are lists, or packed where there are many (see `step_columns`); they are
+read as arrays. A loss that is not finite is written as null and read as NaN. The end of a run is
+recorded in its summary, not as an event. Unknown kinds of events and unknown keys, from a newer
+version, are passed on unchanged.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -155,8 +155,3 @@ def _parsed(line: bytes) -> Any:
     except ValueError:
         # It also accepts lone surrogates, which cannot be displayed.
         return encodable_json(json.loads(line))
-
-
-def finite_or_none(values: Sequence[float]) -> list[float | None]:
-    """Replace values that are not finite, which JSON cannot represent, by None."""
-    return [value if math.isfinite(value) else None for value in values]

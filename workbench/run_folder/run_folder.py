@@ -40,7 +40,7 @@ from workbench.files.json_file import read_json, write_json
 from workbench.run_folder.records import SpecRecord, SummaryRecord, check_record
 from workbench.settings.config import TrainingConfig
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Version of the layout above, written to spec.json. Newer versions are rejected."""
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from workbench.run_folder.events import EventWriter, finite_or_none
+from workbench.run_folder.events import EventWriter
+from workbench.run_folder.step_columns import written_durations, written_losses
 from workbench.worker.memory import ResidentSets
 
 FLUSH_NS = 100_000_000
@@ -57,8 +58,8 @@ class StepRecorder:
         self._events.write(
             "steps",
             first_step=self.done_steps - len(self._losses) + 1,
-            losses=finite_or_none(self._losses),
-            nanoseconds=self._nanoseconds,
+            losses=written_losses(self._losses),
+            nanoseconds=written_durations(self._nanoseconds),
             batch_size=self._batch_size,
             steps_per_epoch=self._steps_per_epoch,
             rss_bytes=sum(sizes),

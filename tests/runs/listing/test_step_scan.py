@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from pathlib import Path
@@ -10,10 +11,18 @@ import numpy as np
 import psutil
 import pytest
 
+from workbench.run_folder import step_columns
+from workbench.run_folder.step_columns import written_durations, written_losses
 from workbench.runs.listing import step_scan
 from workbench.runs.listing.step_scan import StepScan, _numbers
 
 HEAD = '{"event": "steps", "time": 1.5e9, "first_step": '
+
+
+@pytest.fixture(autouse=True, params=["lists", "packed"])
+def _form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How the steps of `record_of` are written."""
+    monkeypatch.setattr(step_columns, "PACKED", 10**6 if request.param == "lists" else 1)
 
 
 @pytest.fixture
@@ -38,10 +47,10 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 def record_of(first_step: int, losses: list[float], size: int = 0, nanoseconds: int = 10**9) -> str:
     """A line of steps of ten samples, as a worker writes it, of `size` bytes."""
-    texts = ", ".join(map(repr, losses))
-    times = ", ".join([str(nanoseconds)] * len(losses))
+    texts = json.dumps(written_losses(losses))
+    times = json.dumps(written_durations([nanoseconds] * len(losses)))
     line = (
-        f'{HEAD}{first_step}, "losses": [{texts}], "nanoseconds": [{times}], "batch_size": 10, '
+        f'{HEAD}{first_step}, "losses": {texts}, "nanoseconds": {times}, "batch_size": 10, '
         '"steps_per_epoch": 3, "rss_bytes": 1'
     )
     return f"{line}{' ' * max(0, size - len(line) - 2)}}}\n"
@@ -261,6 +270,9 @@ def test_throughput_is_of_the_steps_after_the_warm_up(log: Path, layout: type[st
         '"nanoseconds": [1.5], "batch_size": 10, ',
         '"nanoseconds": [5, "batch_size": 10, ',
         '"nanoseconds": [5], ',
+        '"nanoseconds": "AAAA", "batch_size": 10, ',
+        '"nanoseconds": "", "batch_size": 10, ',
+        '"nanoseconds": "AAAAAAAAAAA=, "batch_size": 10, ',
         '"batch_size": 10, ',
     ],
 )
@@ -277,6 +289,11 @@ def test_steps_without_durations_have_losses_and_no_throughput(log: Path, durati
         f'{HEAD}0, "losses": [1.0, 2.0], ',
         f'{HEAD}1, "losses": [], ',
         f'{HEAD}1, "losses": [1.0, x], ',
+        f'{HEAD}1, "losses": "AAAAAAAA8D8',
+        f'{HEAD}0, "losses": "AAAAAAAA8D8=", ',
+        f'{HEAD}1, "losses": "", ',
+        f'{HEAD}1, "losses": "AAAAAAAA8D8", ',
+        f'{HEAD}1, "losses": "AAAA8D8=", ',
         '{"event": "steps"}',
         '{"time": 1.0, "event": "steps", "first_step": 0, "losses": [1.0]}',
         "nothing",
@@ -331,7 +348,7 @@ def test_the_last_evaluation_and_the_restored_step(log: Path, layout: str) -> No
 @pytest.mark.parametrize("layout", [str, as_json])
 def test_the_lowest_loss_is_the_lowest_that_is_finite(log: Path, layout: type[str]) -> None:
     lines = [
-        record_of(first, losses).replace("nan,", "null,").replace("nan]", "null]")
+        record_of(first, losses)
         for first, losses in ((1, [math.nan]), (2, [3.0, 1.0, math.nan]), (5, [2.0]), (6, [1.0]))
     ]
     text = "".join(map(layout, lines))

@@ -20,8 +20,9 @@ from workbench.flower.server.epsilon import PrivacyAccountant
 from workbench.flower.server.server_state import restore_server_state, save_server_state
 from workbench.flower.server.strategies import make_strategy
 from workbench.run_folder.checkpoint import all_finite
-from workbench.run_folder.events import EventWriter, finite_or_none
+from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
+from workbench.run_folder.step_columns import written_losses
 from workbench.run_folder.training_progress import TrainingProgress
 from workbench.settings.config import TrainingConfig
 from workbench.settings.federation import FederationOptions
@@ -175,7 +176,7 @@ class FederatedTraining:
         self._events.write(
             "steps",
             first_step=number,
-            losses=finite_or_none([record.loss]),
+            losses=written_losses([record.loss]),
             nanoseconds=[elapsed_ns],
             batch_size=max(1, record.samples),
             steps_per_epoch=1,

@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.files.regular_file import open_regular
 from workbench.run_folder.events import parse_event
+from workbench.run_folder.step_columns import DURATIONS, LOSSES, unpacked
 from workbench.runs.listing.loss_curve import LossCurve
 from workbench.runs.record.activity import Status
 
@@ -33,11 +34,15 @@ EXACT_DIGITS = 16
 """Characters of a number that are parsed: more would take three times as long."""
 
 _STEPS = re.compile(
-    rb'\{"event": "steps", "time": [0-9.e+]+, "first_step": (\d{1,15}), "losses": \['
+    rb'\{"event": "steps", "time": [0-9.e+]+, "first_step": (\d{1,15}), "losses": ([\["])'
 )
-_DURATIONS = re.compile(rb'\], "nanoseconds": \[([^\]]*)\], "batch_size": (\d{1,15}),')
+_DURATIONS = re.compile(
+    rb'[\]"], "nanoseconds": (?:\[([^\]]*)\]|"([^"]*)"), "batch_size": (\d{1,15}),'
+)
 """The parts of a record of steps, as `EventWriter` writes it. Parsing it as JSON takes five times
 as long, and a sample may hold only its beginning."""
+_CLOSING = {b"[": b"]", b'"': b'"'}
+"""What ends the losses, by what begins them."""
 _KIND = re.compile(rb'\{"event": "(\w{1,30})"')
 
 _PARSED = frozenset({b"restored", b"steps"})
@@ -126,12 +131,12 @@ class StepScan:
                 found = _STEPS.search(sample)
                 # A whole record, or enough losses of one.
                 if found is not None and len(sample) - found.end() > 32 * SAMPLE_LOSSES:
-                    close = sample.find(b"]", found.end())
+                    close = sample.find(_CLOSING[found[2]], found.end())
                     timed = _DURATIONS.match(sample, close) if close >= 0 else None
                     if timed is None and len(sample) < min(DURATION_BYTES, limit - at):
                         continue
-                    losses = sample[found.end() :].split(b"]")[0].split(b",", SAMPLE_LOSSES)
-                    self._take_losses(int(found[1]), b",".join(losses[:SAMPLE_LOSSES]))
+                    text = sample[found.end() : None if close < 0 else close]
+                    self._take_losses(found, text, SAMPLE_LOSSES)
                     if timed is not None:
                         unmeasured = self._warmup_steps - int(found[1]) + 1
                         self._take_durations(sample, close, unmeasured)
@@ -159,9 +164,9 @@ class StepScan:
         """Process one event."""
         steps = _STEPS.match(line)
         if steps is not None:
-            end = line.find(b"]", steps.end())
+            end = line.find(_CLOSING[steps[2]], steps.end())
             if end >= 0:
-                self._take_losses(int(steps[1]), line[steps.end() : end])
+                self._take_losses(steps, line[steps.end() : end])
                 self._take_durations(line, end, self._warmup_steps - int(steps[1]) + 1)
             return
         kind = _KIND.match(line)
@@ -192,9 +197,11 @@ class StepScan:
             case kind:
                 self.state = _STATES.get(kind.encode(), self.state)
 
-    def _take_losses(self, first_step: int, text: bytes) -> None:
+    def _take_losses(self, found: re.Match[bytes], text: bytes, most: int | None = None) -> None:
+        """Process the text of the losses of a record, or only its `most` first ones."""
+        first_step = int(found[1])
         try:
-            losses = _numbers(text)
+            losses = _losses(text, packed=found[2] == b'"', most=most)
         except ValueError:
             return
         if first_step > 0:
@@ -215,12 +222,12 @@ class StepScan:
         found = _DURATIONS.match(line, end)
         if found is None:
             return
-        texts = found[1].split(b",")[max(0, unmeasured) :]
         try:
-            self._nanoseconds += sum(map(int, texts))
+            nanoseconds = _durations(found)[max(0, unmeasured) :]
         except ValueError:
             return
-        self._samples += len(texts) * int(found[2])
+        self._nanoseconds += sum(nanoseconds)
+        self._samples += len(nanoseconds) * int(found[3])
 
 
 @contextlib.contextmanager
@@ -230,6 +237,32 @@ def _opened(path: Path) -> Iterator[int]:
         yield file
     finally:
         os.close(file)
+
+
+def _durations(found: re.Match[bytes]) -> list[int]:
+    """Those of a record.
+
+    Raises:
+        ValueError: they are not whole numbers.
+    """
+    if found[2] is None:
+        return list(map(int, found[1].split(b",")))
+    packed: list[int] = unpacked(found[2], DURATIONS).tolist()
+    return packed
+
+
+def _losses(text: bytes, *, packed: bool, most: int | None) -> list[float]:
+    """The losses of a record, or the `most` first of them.
+
+    Raises:
+        ValueError: they are not numbers.
+    """
+    if packed:
+        # 32 characters are three numbers.
+        end = None if most is None else 32 * -(-most // 3)
+        losses: list[float] = unpacked(text[:end], LOSSES)[:most].tolist()
+        return losses
+    return _numbers(text if most is None else b",".join(text.split(b",", most)[:most]))
 
 
 def _numbers(text: bytes) -> list[float]:
