@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from workbench.controller.forms.federation_fields import form_of
 from workbench.data.table import CsvTable
 from workbench.errors import DataError, ModelError
+from workbench.load.base_sample import base_samples
 from workbench.load.model import find_sample
 from workbench.models import Model
 from workbench.runs import Run
@@ -65,6 +66,7 @@ def restored(run: Run) -> Restored:
     }
     if not isinstance(settings.get("loss", ""), str):
         del settings["loss"]
+    settings |= _beside_config(run)
     if run.federation is not None:
         settings["federation"] = form_of(run.federation.options, run.federation.split)
     table = _table(run)
@@ -78,6 +80,24 @@ def restored(run: Run) -> Restored:
         settings,
         run.config.ortmodule.changed,
     )
+
+
+def _beside_config(run: Run) -> dict[str, Any]:
+    """Arguments of `train` that are no fields of `TrainingConfig`."""
+    found: dict[str, Any] = {"detached": True} if run.spec.get("detached") else {}
+    origin = run.spec.get("base")
+    if origin is None:
+        return found
+    found["base"] = origin.get("run") or _base_name(Path(origin["file"]))
+    if origin["except"]:
+        found["base_except"] = tuple(origin["except"])
+    return found
+
+
+def _base_name(file: Path) -> str:
+    """The sample whose base checkpoint `file` is, or its path."""
+    samples = base_samples().values()
+    return next((each.name for each in samples if each.checkpoint == file), _from_here(file))
 
 
 def _onnx_file(run: Run) -> str:

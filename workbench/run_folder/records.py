@@ -54,6 +54,16 @@ class FederationRecord(_Record):
     """Whether clients are nodes that a SuperLink reaches, not processes of one machine."""
 
 
+class BaseRecord(_Record):
+    """Where the initial weights of a run come from: a run, or else a file."""
+
+    run: str | None = None
+    """Its id."""
+    file: str = ""
+    excepted: list[str] = Field(alias="except")
+    """See `base_except` of `train`."""
+
+
 class SpecRecord(_Record):
     """The arguments of a run."""
 
@@ -62,6 +72,9 @@ class SpecRecord(_Record):
     dataset: str
     samples: Count
     machine: MachineRecord | None = None
+    base: BaseRecord | None = None
+    """None: the model's own weights."""
+    detached: bool = False
     launched: float | None = Field(default=None, allow_inf_nan=False)
     resumed_from: Count | None = None
     """The step of the checkpoint that the worker continues from; None for a new run."""

@@ -13,6 +13,9 @@ from tests.widgets.app.conftest import MakePage
 from workbench.compare.lockstep import make_plan
 from workbench.compare.record import ComparisonRecord
 from workbench.controller.jobs.offered_runs import Offer
+from workbench.controller.restore import restored
+from workbench.errors import RunFolderError
+from workbench.files.json_file import write_json
 from workbench.widgets import Workbench
 
 
@@ -46,6 +49,46 @@ def test_a_run_restores_the_page(make_page: MakePage) -> None:
         assert page._controller.setup.settings["batch_size"] == 16
     finally:
         page.close()
+
+
+def test_the_code_of_a_restored_run_is_that_of_the_run(make_page: MakePage) -> None:
+    """Also with an engine that the page does not offer, and with what is no part of a config."""
+    make_page(model=None)
+    base = {"base": "sketch-cnn", "base_except": "*.bias"}
+    run = wb.train("sketch-cnn", engine="fake", steps=4, **base, detached=True).wait(PATIENCE_S)
+    page = Workbench.from_run(run.id, engines=["ondevice"])
+    try:
+        assert page.wait(PATIENCE_S)
+        assert [row["name"] for row in page.engines.rows] == ["ondevice", "fake"]
+        assert page.engines.value == ["fake"]
+        until(lambda: page.models.model is not None)
+        given = "engine='fake', steps=4, base='sketch-cnn', base_except=('*.bias',), detached=True,"
+        assert given in " ".join(code_of(page, "train").split())
+        page.engines.value = []
+        assert code_of(page, "train").endswith("# Choose an engine first.\n")
+        assert code_of(page, "compare").endswith("# Choose an engine first.\n")
+    finally:
+        page.close()
+
+
+def code_of(page: Workbench, step: str) -> str:
+    return str(page.code.code[step])
+
+
+def test_the_base_of_a_restored_run_is_a_run_or_a_file(tmp_path: Path) -> None:
+    run = write_run("a", [steps(1, [1.0])], {"status": "completed"})
+    origins = {
+        "r": {"run": "r", "step": 3},
+        str(tmp_path / "f.onnx"): {"file": str(tmp_path / "f.onnx")},
+    }
+    for base, origin in origins.items():
+        spec = {**run.spec, "base": {**origin, "except": []}}
+        write_json(run.folder.spec_path, spec)
+        found = restored(wb.load_run(run.id)).settings
+        assert (found["base"], found.get("base_except")) == (base, None)
+    write_json(run.folder.spec_path, {**run.spec, "base": {"file": "x"}})
+    with pytest.raises(RunFolderError, match=r"base\.except"):
+        wb.load_run(run.id)
 
 
 def test_a_run_of_the_list_restores_the_page_unless_another_is_under_way(

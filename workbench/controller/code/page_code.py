@@ -39,6 +39,8 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
     match step:
         case _ if lacks_data:
             lines.append("# Choose a dataset first.")
+        case "compare" if not setup.engines:
+            lines.append("# Choose an engine first.")
         case "model":
             lines += [f"data = {data or 'wb.load_dataset(model)'}", "display(data)"]
         case "artifacts":
@@ -109,6 +111,8 @@ def _training(setup: Setup, given: list[str]) -> list[str]:
         return [f"run = {call}", "run.wait()", "run.plot()"]
     settings = setup.training_settings()
     engines = list(setup.engines)
+    if not engines:
+        return ["# Choose an engine first."]
     if len(engines) == 1:
         call = call_text("wb.train", given, {"engine": engines[0], **settings})
         return [f"run = {call}", "run.wait()", "run.plot()"]

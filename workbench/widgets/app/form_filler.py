@@ -22,8 +22,7 @@ class FormFiller:
         was = restored(run)
         self._controller.typed.replace(was.settings)
         self._trainer.ortmodule.value = was.ortmodule
-        if run.engine in {row["name"] for row in self._trainer.engines.rows}:
-            self._trainer.engines.value = [run.engine]
+        self._trainer.engines.choose(run.engine)
         self._models.choose_dataset(was.dataset, was.target, was.groups)
         if was.model:
             self._models.choose(was.model)

@@ -27,6 +27,10 @@ def offered_names(engines: Sequence[str] | None) -> list[str]:
     return [*offered_engines()] if engines is None else [engine_info(each).name for each in engines]
 
 
+def _unchecked(name: str) -> dict[str, Any]:
+    return {"name": name, "description": CHECKING, "ok": True, "reason": "", "remedy": ""}
+
+
 class EngineChoice(HasEngineStyles, anywidget.AnyWidget):
     """A check box for each engine. One that cannot run here, or cannot train the chosen model, is
     disabled and shows why."""
@@ -58,14 +62,13 @@ class EngineChoice(HasEngineStyles, anywidget.AnyWidget):
             EngineError: there is no engine of such a name.
         """
         offered = offered_names(offered)
-        rows = [
-            {"name": name, "description": CHECKING, "ok": True, "reason": "", "remedy": ""}
-            for name in offered
-        ]
+        rows = [_unchecked(name) for name in offered]
         chosen = [name for name in offered if name in DEFAULT_ENGINES] or list(offered)
         super().__init__(rows=rows, value=chosen, **kwargs)
         self._here: dict[str, dict[str, Any]] = {str(row["name"]): row for row in rows}
         """Availability on this machine, by name of the engine."""
+        self._known: dict[str, dict[str, Any]] = {}
+        """The same, also of engines that are not offered; empty until it is known."""
         self._without_module = ""
         """Name of the chosen model if it has no `nn.Module`."""
         self._wanted = chosen
@@ -76,9 +79,16 @@ class EngineChoice(HasEngineStyles, anywidget.AnyWidget):
 
     def show(self, rows: EngineRows) -> None:
         """Show which engines can run here; others are deselected."""
-        known = {row["name"]: row for row in rows}
-        self._here = {name: known[name] for name in self._here}
-        self._wanted = [name for name in self._wanted if known[name]["ok"]]
+        self._known = {row["name"]: row for row in rows}
+        self._here = {name: self._known[name] for name in self._here}
+        self._wanted = [name for name in self._wanted if self._known[name]["ok"]]
+        self._apply()
+
+    def choose(self, name: str) -> None:
+        """Choose this engine alone, also one that was not offered, as that of a recorded run."""
+        if name not in self._here:
+            self._here[name] = self._known.get(name, _unchecked(name))
+        self._wanted = [name]
         self._apply()
 
     def update_for(self, model: Model | None) -> None:
