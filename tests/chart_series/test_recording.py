@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from workbench.chart_series import Recording, smoothed, spread, trailing_rate
@@ -102,13 +103,20 @@ def test_smoothing_is_the_mean_weighted_by_age() -> None:
     step = np.array([1.0, 2.0, 3.0, 4.0])
     values = np.array([1.0, 5.0, np.nan, 8.0])
     found = smoothed(step, values, 3.0)
-    weights = np.exp(-(4 - step[[0, 1, 3]]) / 3)
+    weights = 0.5 ** (4 - step[[0, 1, 3]])  # (3 - 1) / (3 + 1) a step
     # The value after a gap stands for the steps since the one before.
-    weights[2] = (1 - np.exp(-2 / 3)) / (1 - np.exp(-1 / 3))
+    weights[2] = (1 - 0.5**2) / (1 - 0.5)
     expected = float((weights * values[[0, 1, 3]]).sum() / weights.sum())
     assert found[3] == pytest.approx(expected, rel=1e-12)
     assert found[2] == found[1]
-    np.testing.assert_array_equal(smoothed(step, values, 0), values)
+    for unchanged in (0, 1):
+        np.testing.assert_array_equal(smoothed(step, values, unchanged), values)
+
+
+def test_smoothing_is_the_exponential_average_of_pandas() -> None:
+    values = np.random.default_rng(0).standard_normal(100)
+    expected = pd.Series(values).ewm(span=20).mean()
+    np.testing.assert_allclose(smoothed(np.arange(1.0, 101.0), values, 20), expected, rtol=1e-9)
 
 
 def test_a_trailing_rate_is_samples_over_seconds_of_the_last_steps_together() -> None:

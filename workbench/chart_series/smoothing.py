@@ -11,26 +11,28 @@ not representative."""
 
 
 def smoothed(step: np.ndarray, values: np.ndarray, over_steps: float) -> np.ndarray:
-    """Exponential moving average over about `over_steps` steps; NaN where nothing is known yet.
+    """Exponential moving average of span `over_steps`; NaN where nothing is known yet.
 
-    The weight of a value falls by 1/e every `over_steps` steps. Early values are divided by the
-    weights so far, as Adam's moments are (D. P. Kingma, J. Ba, Adam, 2015, section 3), so that
-    the curve does not begin at zero. Values that are not finite are ignored.
+    Its values are on average as old as those of a plain mean over `over_steps` steps: the weight of
+    a value falls by (span - 1) / (span + 1) a step, as in `pandas.DataFrame.ewm`. Early values are
+    divided by the weights so far, as Adam's moments are (D. P. Kingma, J. Ba, Adam, 2015, section
+    3), so that the curve does not begin at zero. Values that are not finite are ignored.
 
     Args:
         step: (points,) ascending.
         values: (points,) float.
-        over_steps: 0: the values as they are.
+        over_steps: up to 1: the values as they are.
     """
-    if over_steps <= 0:
+    if over_steps <= 1:
         return np.asarray(values, np.float64)
+    a_step = (over_steps - 1) / (over_steps + 1)
     found = np.full(len(values), np.nan)
     total = weight = 0.0
     before = float(step[0]) if len(step) else 0.0
     for index, (at, value) in enumerate(zip(step.tolist(), values.tolist(), strict=True)):
-        decay = float(np.exp(-max(at - before, 0.0) / over_steps)) if index else 0.0
+        decay = a_step ** max(at - before, 0.0) if index else 0.0
         if np.isfinite(value):
-            gain = 1.0 - decay if index else 1.0 - float(np.exp(-1.0 / over_steps))
+            gain = 1.0 - decay if index else 1.0 - a_step
             total = decay * total + gain * value
             weight = decay * weight + gain
             before = at

@@ -44,9 +44,9 @@ class Setup:
     dataset: str = ""
     """Dataset argument of `load_dataset`; empty: the dataset of the model."""
     target: str = ""
-    """Name of the target column where the dataset is a .csv file."""
+    """Name of the target where the dataset is a .csv or .npz file."""
     groups: str = ""
-    """Name of the column with the group of each row there; empty: none."""
+    """Name of the column with the group of each row of a .csv file; empty: none."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Settings given by the user; others have the defaults of the model and of `TrainingConfig`."""
     ortmodule: dict[str, Any] = field(default_factory=dict)

@@ -131,7 +131,7 @@ def _run(module: torch.nn.Module, inputs: Sequence[np.ndarray], layers: Sequence
         shapes = ", ".join(str(array.shape) for array in inputs)
         raise ModelError(
             f"{type(module).__name__} fails on inputs of shape {shapes}: "
-            f"{exception_text(error)}. Check example_inputs, and that forward takes any "
+            f"{exception_text(error)}. Check the example inputs, and that forward takes any "
             "batch size."
         ) from error
     finally:

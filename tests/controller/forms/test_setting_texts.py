@@ -107,6 +107,8 @@ def test_commas_between_thousands_are_read() -> None:
         ("optimizer", "adam", "There is no 'adam'. Did you mean 'adamw'?"),
         ("detached", "maybe", "'maybe' is neither yes nor no."),
         ("comparison_steps", "0", "Must be 1 or more."),
+        ("quiet_s", "-1", "Must be 0 or more."),
+        ("quiet_s", "inf", "Must be a finite number."),
     ],
 )
 def test_a_wrong_text_is_a_sentence_of_ours(name: str, text: str, problem: str) -> None:

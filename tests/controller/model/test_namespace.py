@@ -13,7 +13,8 @@ import pytest
 import torch
 
 from workbench.controller.model.namespace import look, own_names
-from workbench.controller.model.sources import Sources, complete, csv_columns
+from workbench.controller.model.sources import Sources, complete
+from workbench.controller.model.target_names import csv_columns, target_names, targets_to_choose
 from workbench.errors import DataError, ModelError
 from workbench.load import load_dataset, load_model
 
@@ -253,3 +254,12 @@ def test_columns_are_read_of_files_alone(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "folder.csv").mkdir()
     for name in ("~/pipe.csv", "~/folder.csv", "a\0b.csv", "~no-such-user/a.csv"):
         assert csv_columns(name) == []
+    np.savez(tmp_path / "a.npz", x=np.ones(2), y=np.ones(2))
+    np.savez(tmp_path / "b.npz", x=np.ones(2), kind=np.ones(2))
+    assert target_names("~/a.npz") == ["x", "y"]
+    assert targets_to_choose("~/a.npz") == [], "y is taken"
+    assert targets_to_choose("~/b.npz") == ["x", "kind"]
+    os.mkfifo(tmp_path / "pipe.npz")
+    (tmp_path / "torn.npz").write_bytes((tmp_path / "a.npz").read_bytes()[:-30])
+    for name in ("~/pipe.npz", "~/torn.npz", "a\0b.npz", "digits", ""):
+        assert target_names(name) == []

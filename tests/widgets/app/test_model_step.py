@@ -49,8 +49,7 @@ def test_a_csv_file_needs_its_target_column(make_page: MakePage, tmp_path: Path)
     assert [each["value"] for each in step.target.options] == ["length", "width", "kind"]
     until(lambda: step.target.problem)
     assert step.target.problem == (
-        f"Choose the target column of {path} in the field Target column: it is one of length, "
-        "width, kind."
+        f"Choose the target of {path} in the field Target: it is one of length, width, kind."
     )
     assert (step.dataset.problem, step.data.problem) == ("", "")
     step.target.value = "kind"
@@ -65,6 +64,28 @@ def test_a_csv_file_needs_its_target_column(make_page: MakePage, tmp_path: Path)
     step.dataset.value = "digits"
     assert step.target.layout.display == step.groups.layout.display == "none"
     until(lambda: "flowers" not in page.code.code["train"])
+
+
+def test_the_target_of_an_npz_file_is_chosen(make_page: MakePage, tmp_path: Path) -> None:
+    path = tmp_path / "pixels.npz"
+    kinds = np.arange(40) % 2
+    np.savez(path, pixels=np.ones((40, 64), np.float32), kind=kinds, y=kinds)
+    page = make_page(None)
+    step = page.models
+    step.dataset.value = str(path)
+    assert (step.target.layout.display, step.groups.layout.display) == (None, "none")
+    assert [each["value"] for each in step.target.options] == ["pixels", "kind", "y"]
+    until(lambda: step.data.counts)
+    assert step.target.problem == "", "y is taken by its name"
+    step.target.value = "kinds"
+    until(lambda: "has no member 'kinds'" in step.target.problem)
+    np.savez(path, pixels=np.ones((40, 64), np.float32), kind=kinds)
+    step.target.value = ""
+    until(lambda: step.target.problem.startswith(f"Choose the target of {path} in the field"))
+    step.target.value = "kind"
+    until(lambda: step.data.counts and not step.target.problem)
+    page.models.choose("digits-mlp")
+    until(lambda: f"wb.load_dataset({str(path)!r}, 'kind')" in page.code.code["train"])
 
 
 def test_a_refused_dataset_is_marked_at_its_field(make_page: MakePage) -> None:

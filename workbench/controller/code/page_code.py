@@ -9,7 +9,8 @@ from workbench.controller.background.footprint_predictor import profile_settings
 from workbench.controller.call_text import call_text
 from workbench.controller.forms.federation_fields import split_code
 from workbench.controller.model.namespace import is_dataset, is_model, is_module, own_names
-from workbench.controller.model.sources import is_csv, split_names, takes_examples
+from workbench.controller.model.sources import split_names, takes_examples
+from workbench.controller.model.target_names import has_target_field, is_csv
 from workbench.controller.setup import Setup
 from workbench.controller.tasks import TASKS
 from workbench.settings.engines import ARTIFACTS_ENGINE
@@ -172,7 +173,8 @@ def _data(setup: Setup, names: Mapping[str, Any]) -> str:
             return setup.dataset
         return f"wb.load_dataset({setup.dataset}, name={setup.dataset!r})"
     columns = ""
-    if is_csv(setup.dataset):
+    if has_target_field(setup.dataset):
         columns += f", {setup.target!r}" if setup.target else ""
+    if is_csv(setup.dataset):
         columns += f", groups={setup.groups!r}" if setup.groups else ""
     return f"wb.load_dataset({setup.dataset!r}{columns})"

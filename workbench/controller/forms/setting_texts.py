@@ -83,7 +83,10 @@ def read_texts(
     for name, least in (("comparison_steps", 1), ("quiet_s", 0)):
         number = further.get(name, least)
         if not isinstance(number, str) and not least <= number < float("inf"):
-            problems[name] = f"Must be {least} or more."
+            wrong_size = number < least  # as opposed to nan and inf
+            problems[name] = (
+                f"Must be {least} or more." if wrong_size else "Must be a finite number."
+            )
     given = {**(defaults or {}), **settings}
     for engine in [{"engine": name} for name in engines] or [{}]:
         try:

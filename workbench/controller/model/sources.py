@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ from workbench.controller.model.namespace import (
     look,
     own_names,
 )
+from workbench.controller.model.target_names import has_target_field, targets_to_choose
 from workbench.data import Dataset
 from workbench.errors import DataError, ExampleInputsMissingError, ModelError, nearest, value_text
-from workbench.files.input_file import is_file
 from workbench.files.user_path import user_path
 from workbench.load import load_dataset, load_model
 from workbench.models import Model
@@ -96,8 +95,8 @@ class Sources:
         Args:
             source: a sample, a path, a name of the notebook, or two, of inputs and target.
             model: whose dataset is loaded where `source` is empty.
-            target: name of the target column where `source` is a .csv file.
-            groups: name of its column with the group of each row; empty: none.
+            target: name of the target where `source` is a .csv or .npz file.
+            groups: name of the column with the group of each row in a .csv file; empty: none.
 
         Raises:
             DataError: there is none, or it cannot be loaded.
@@ -117,13 +116,13 @@ class Sources:
             )
         if value is not None:
             return load_dataset(value, name=source)
-        if is_csv(source):
-            if not target and (columns := csv_columns(source)):
+        if has_target_field(source):
+            if not target and (offered := targets_to_choose(source)):
                 raise DataError(
-                    f"Choose the target column of {source} in the field Target column: it is one "
-                    f"of {', '.join(columns)}."
+                    f"Choose the target of {source} in the field Target: it is one of "
+                    f"{', '.join(offered)}."
                 )
-            return load_dataset(source, target, groups=groups or None)
+            return load_dataset(source, target or None, groups=groups or None)
         if source:
             return load_dataset(source)
         if model is None:
@@ -162,23 +161,6 @@ def _no_module(name: str, value: object) -> str:
         f"{name} is of type {type(value).__name__} in the notebook, which is no model: name an "
         "nn.Module, a sample or an .onnx file."
     )
-
-
-def is_csv(source: str) -> bool:
-    """Whether it names a .csv file, whose target column has to be chosen."""
-    return source.strip().lower().endswith(".csv")
-
-
-def csv_columns(path: str) -> list[str]:
-    """The names in the first line of a .csv file; empty where it cannot be read."""
-    place = user_path(path.strip())
-    if not is_file(place):  # opening a pipe could block forever
-        return []
-    try:
-        with place.open(encoding="utf-8-sig", newline="") as file:
-            return next(csv.reader(file), [])
-    except (OSError, UnicodeDecodeError, csv.Error):
-        return []
 
 
 def split_names(text: str) -> list[str]:

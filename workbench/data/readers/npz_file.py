@@ -12,6 +12,7 @@ import psutil
 
 from workbench.data.rows import Rows, make_rows
 from workbench.errors import DataError, nearest
+from workbench.files.input_file import is_file
 
 TARGET_NAMES = ("y", "target", "targets", "label", "labels")
 
@@ -59,6 +60,17 @@ def read_arrays(path: Path, most_bytes: int | None = None) -> dict[str, np.ndarr
         raise
     except Exception as error:  # zipfile, zlib and numpy raise many types
         raise DataError(f"{path} is not a readable .npz file: {error}.") from None
+
+
+def member_names(path: Path) -> list[str]:
+    """Names of the arrays of a .npz file; empty where it cannot be read."""
+    if not is_file(path):  # opening a pipe could block forever
+        return []
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return [name.removesuffix(".npy") for name in archive.namelist()]
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
+        return []
 
 
 def _target_name(path: Path, members: dict[str, np.ndarray]) -> str:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FORMATS = ("png", "svg", "csv")
 PICTURE_BLOCKS = 2048
 AXIS_LABELS = {"time": "seconds of training", "samples": "samples"}
-SMOOTHING_LENGTHS = 5
+SMOOTHING_LENGTHS = 3
 """Smoothing lengths after which a step counts for less than a hundredth of a mean."""
 
 

@@ -8,7 +8,14 @@ from typing import Any
 from workbench.controller import Controller
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
-from workbench.controller.model.sources import csv_columns, is_csv, model_or_name
+from workbench.controller.model.sources import model_or_name, split_names
+from workbench.controller.model.target_names import (
+    csv_columns,
+    has_target_field,
+    is_csv,
+    target_names,
+    targets_to_choose,
+)
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.widgets.model.choice_field import ChoiceField
@@ -20,6 +27,7 @@ from workbench.widgets.model.options import (
     dataset_options,
     example_options,
     model_options,
+    target_options,
 )
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.standalone_step import StandaloneStep
@@ -67,11 +75,11 @@ class ModelView(StandaloneStep):
             description="A sample, a file, a name of the notebook, or two: inputs, target",
         )
         self.target = ChoiceField(
-            lambda _: column_options(self.dataset.value),
-            label="Target column",
-            list_label="Columns of the file",
-            placeholder="the column to predict",
-            description="All other columns are inputs, and must hold numbers",
+            lambda _: target_options(self.dataset.value),
+            label="Target",
+            list_label="Columns or arrays of the file",
+            placeholder="what to predict",
+            description="All others are inputs, and must hold numbers",
         )
         self.groups = ChoiceField(
             lambda _: column_options(self.dataset.value),
@@ -116,8 +124,8 @@ class ModelView(StandaloneStep):
 
         Args:
             dataset: as in the field.
-            target: target column of a .csv file.
-            groups: its group column.
+            target: target of a .csv or .npz file.
+            groups: group column of a .csv file.
         """
         self.target.value, self.groups.value = target, groups
         self.dataset.value = dataset
@@ -143,24 +151,26 @@ class ModelView(StandaloneStep):
             self.controller.choose_model(self._chosen)
 
     def _on_dataset(self, _: Any) -> None:
-        # Columns of the previous file are reset, unless this one has a column of that name.
-        names = csv_columns(self.dataset.value)
-        for column in (self.target, self.groups):
-            if column.value not in names:
-                column.value = ""
+        # Names of the previous file are reset, unless this one has them too.
+        source = self.dataset.value
+        offered = {self.target: target_names(source), self.groups: csv_columns(source)}
+        for field, names in offered.items():
+            if field.value not in names:
+                field.value = ""
         self._show_columns()
         self._choose_dataset()
 
     def _on_column(self, _: Any) -> None:
-        if is_csv(self.dataset.value):
+        if has_target_field(self.dataset.value):
             self._choose_dataset()
 
     def _choose_dataset(self) -> None:
         source = self.dataset.value
         for field in (self.dataset, self.target, self.groups):
             field.problem = ""  # of the choice before
-        columns = (self.target.value, self.groups.value) if is_csv(source) else ()
-        self.controller.choose_dataset(source, *columns)
+        target = self.target.value if has_target_field(source) else ""
+        groups = self.groups.value if is_csv(source) else ""
+        self.controller.choose_dataset(source, target, groups)
 
     def field_of_model_problem(self, problem: str) -> ChoiceField:
         """The field to correct where the model is refused."""
@@ -173,18 +183,28 @@ class ModelView(StandaloneStep):
         """The field to correct where the data are refused; None: those of the model are."""
         if not self.dataset.value.strip():
             return None
-        columns = csv_columns(self.dataset.value)
+        source = self.dataset.value
         target, groups = self.target.value.strip(), self.groups.value.strip()
-        if columns and not target:
+        if targets_to_choose(source) and not target:
             return self.target
+        if target and (names := target_names(source)) and not _names_in(target, names):
+            return self.target
+        columns = csv_columns(source)
         wrong_groups = columns and groups and (groups == target or groups not in columns)
         return self.groups if wrong_groups else self.dataset
 
     def _show_columns(self) -> None:
-        """Show the fields of columns where there are some to choose."""
-        for column in (self.target, self.groups):
-            column.layout.display = None if is_csv(self.dataset.value) else "none"
-            column.look("")
+        """Show the fields of names in the file where there are some to choose."""
+        source = self.dataset.value
+        shown = {self.target: has_target_field(source), self.groups: is_csv(source)}
+        for field, wanted in shown.items():
+            field.layout.display = None if wanted else "none"
+            field.look("")
+
+
+def _names_in(target: str, names: Sequence[str]) -> bool:
+    """Whether `target` is one of the names, or several separated by commas."""
+    return target in names or all(part in names for part in split_names(target))
 
 
 class ModelStepView(View):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from workbench.controller.model.namespace import Kind, look
-from workbench.controller.model.sources import Sources, complete, csv_columns
+from workbench.controller.model.sources import Sources, complete
+from workbench.controller.model.target_names import csv_columns, target_names
 from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparisons
 
 MODEL_FILES = (".onnx",)
@@ -28,6 +29,11 @@ def dataset_options(sources: Sources, text: str) -> list[dict[str, str]]:
     samples = [_option(name, "", "Samples") for name in DATASETS]
     own = _own(sources, "dataset")
     return [*samples, *own, *_typed(sources, text, own), *_files(text, DATA_FILES)]
+
+
+def target_options(dataset: str) -> list[dict[str, str]]:
+    """Columns of a .csv file, or arrays of a .npz file."""
+    return [_option(name, "", "") for name in target_names(dataset)]
 
 
 def column_options(dataset: str) -> list[dict[str, str]]:

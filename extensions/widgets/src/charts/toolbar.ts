@@ -31,6 +31,7 @@ export class Toolbar {
       this.axis.append(element("option", { value: name }, option));
     }
     this.axis.addEventListener("change", () => listener.onAxis(this.axis.value as AxisName));
+    this.slider.title = "Exponential moving average, as late as a mean over so many steps";
     this.slider.addEventListener("input", () => {
       listener.onSmoothing(this.offered[Number(this.slider.value)] ?? 0);
     });

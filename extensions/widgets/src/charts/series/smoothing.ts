@@ -11,12 +11,13 @@ export function offeredSmoothing(steps: number): number[] {
 }
 
 /**
- * Exponential moving average: the weight of a value falls by 1/e every `overSteps` steps. Early
- * values are divided by the weights so far, so that the curve does not begin at zero. Values that
- * are not finite are passed over.
+ * Exponential moving average of span `overSteps`: its values are on average as old as those of a
+ * plain mean over so many steps. Early values are divided by the weights so far, so that the curve
+ * does not begin at zero. Values that are not finite are passed over.
  */
 export function smoothed(step: Float64Array, values: Numbers, overSteps: number): Float64Array {
-  if (overSteps <= 0) return Float64Array.from(values);
+  if (overSteps <= 1) return Float64Array.from(values);
+  const aStep = (overSteps - 1) / (overSteps + 1);
   const found = new Float64Array(values.length).fill(Number.NaN);
   let total = 0;
   let weight = 0;
@@ -24,9 +25,9 @@ export function smoothed(step: Float64Array, values: Numbers, overSteps: number)
   for (let index = 0; index < values.length; index += 1) {
     const value = values[index] as number;
     const at = step[index] as number;
-    const decay = index ? Math.exp(-Math.max(at - before, 0) / overSteps) : 0;
+    const decay = index ? aStep ** Math.max(at - before, 0) : 0;
     if (Number.isFinite(value)) {
-      const gain = index ? 1 - decay : 1 - Math.exp(-1 / overSteps);
+      const gain = index ? 1 - decay : 1 - aStep;
       total = decay * total + gain * value;
       weight = decay * weight + gain;
       before = at;
