@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.modules.forward_pass import trace_shapes
-from workbench.modules.multiply_adds import multiply_adds
+from workbench.modules.multiply_adds import multiply_adds, noted_key_lengths
 from workbench.specs import Layer
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ def module_layers(module: torch.nn.Module, inputs: Sequence[np.ndarray]) -> list
         for name, child in module.named_modules()
         if not list(child.children()) or list(child.parameters(recurse=False))
     }
-    shapes = trace_shapes(module, inputs, list(modules)).layers
+    with noted_key_lengths(modules) as keys:
+        shapes = trace_shapes(module, inputs, list(modules)).layers
     counted: set[int] = set()
     layers = []
     for name in [*shapes, *(name for name in modules if name not in shapes)]:
@@ -41,6 +42,6 @@ def module_layers(module: torch.nn.Module, inputs: Sequence[np.ndarray]) -> list
             size = sum(value.numel() * value.element_size() for value in new)
             kind = type(modules[name]).__name__
             shape = shapes.get(name)
-            products = multiply_adds(modules[name], shape)
+            products = multiply_adds(modules[name], shape, keys.get(name))
             layers.append(Layer(name or ROOT, kind, shape, count, size, products))
     return layers
