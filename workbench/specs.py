@@ -63,7 +63,7 @@ class Layer(NamedTuple):
     bytes: int
     """Size of those parameters in bytes."""
     multiply_adds: int | None = None
-    """Multiply-adds for one row of the batch, of linear layers, matrix products and convolutions;
+    """Multiply-adds for one row of the batch, of linear layers, attention, products, convolutions;
     None: of other layers, or not known."""
 
 

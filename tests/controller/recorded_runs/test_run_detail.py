@@ -16,6 +16,15 @@ def test_a_damaged_record_is_not_shown_as_a_whole_one() -> None:
     assert problem.endswith("events.jsonl cannot be read: what they recorded is missing.")
 
 
+def test_a_record_that_was_cut_off_is_not_shown_as_a_whole_one() -> None:
+    events = [steps(1, [1.0, 1.0], [3.0, 2.0]), steps(3, [1.0], [1.0])]
+    run = write_run("a", events, {**DONE, "steps": 3})
+    assert describe_run(run).problem == ""
+    cut = write_run("b", events[:1], {**DONE, "steps": 3})
+    problem = describe_run(cut).problem
+    assert problem == f"{cut.folder.events_path} ends at step 2 of 3: the rest is missing."
+
+
 def test_settings_are_written_shortly_but_exactly() -> None:
     for rate, text in ((1e12, "1e+12"), (0.12345678, "0.12345678")):
         run = write_run(f"rate-{text}", [], DONE, learning_rate=rate)

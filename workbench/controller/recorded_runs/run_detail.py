@@ -14,7 +14,7 @@ from workbench.display.quantities import duration_text
 from workbench.run_folder.worst_predictions import read_worst_predictions
 from workbench.runs import Run
 from workbench.runs.record.duration import started_at
-from workbench.runs.run_title import trained_by
+from workbench.runs.run_title import step_word, trained_by
 from workbench.settings.config import TrainingConfig
 
 if TYPE_CHECKING:
@@ -106,12 +106,21 @@ def describe_run(run: Run) -> RunDescription:
 
 
 def _damage(run: Run) -> str:
-    """What is missing of the record because lines of it are corrupt; empty if nothing is."""
-    count = run.skipped_events
-    if count == 0:
-        return ""
-    lines = "1 line" if count == 1 else f"{count:,} lines"
-    return f"{lines} of {run.folder.events_path} cannot be read: what they recorded is missing."
+    """What is missing of the record, because lines of it are corrupt or its end was cut off; empty
+    if nothing is."""
+    found = []
+    if count := run.skipped_events:
+        lines = "1 line" if count == 1 else f"{count:,} lines"
+        found.append(
+            f"{lines} of {run.folder.events_path} cannot be read: what they recorded is missing."
+        )
+    recorded, taken = run.progress.done_steps, (run.summary or {}).get("steps") or 0
+    if recorded < taken:
+        found.append(
+            f"{run.folder.events_path} ends at {step_word(run.spec)} {recorded:,} of {taken:,}: the "
+            "rest is missing."
+        )
+    return " ".join(found)
 
 
 def _worst_rows(run: Run) -> tuple[list[ShownRow], str]:

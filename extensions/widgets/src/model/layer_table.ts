@@ -95,7 +95,7 @@ function render({ model, el }: RenderProps<Traits>): void {
       element("tbody", {}, ...rows),
       element("tfoot", {}, total),
     );
-    const note = element("p", { class: "wb-note" }, "Multiply-adds of one row, of linear layers, matrix products and convolutions.");
+    const note = element("p", { class: "wb-note" }, "Multiply-adds of one row, of linear layers, attention, matrix products and convolutions.");
     el.replaceChildren(heading, element("div", { class: "wb-scroll wb-layer-rows", tabindex: "0", role: "group", "aria-label": "Layers" }, table), note);
   };
   model.on("change", update);
