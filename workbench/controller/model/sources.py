@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ class Sources:
         if not takes_examples(source, names.get(source)):
             return False
         unknown = any(each not in names for each in split_names(example_inputs))
-        return unknown or "example_inputs" in problem or "Example input" in problem
+        return unknown or re.search(r"example[_ ]input", problem, re.IGNORECASE) is not None
 
     def dataset(
         self, source: str, model: Model | None, target: str = "", groups: str = ""

@@ -116,10 +116,8 @@ def _damage(run: Run) -> str:
         )
     recorded, taken = run.progress.done_steps, (run.summary or {}).get("steps") or 0
     if recorded < taken:
-        found.append(
-            f"{run.folder.events_path} ends at {step_word(run.spec)} {recorded:,} of {taken:,}: the "
-            "rest is missing."
-        )
+        where = f"{step_word(run.spec)} {recorded:,} of {taken:,}"
+        found.append(f"{run.folder.events_path} ends at {where}: the rest is missing.")
     return " ".join(found)
 
 
