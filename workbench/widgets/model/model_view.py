@@ -155,7 +155,7 @@ class ModelView(StandaloneStep):
         source = self.dataset.value
         offered = {self.target: target_names(source), self.groups: csv_columns(source)}
         for field, names in offered.items():
-            if field.value not in names:
+            if not _names_in(field.value, names):
                 field.value = ""
         self._show_columns()
         self._choose_dataset()
