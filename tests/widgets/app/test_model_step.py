@@ -58,9 +58,6 @@ def test_a_csv_file_needs_its_target_column(make_page: MakePage, tmp_path: Path)
     assert step.target.problem == ""
     page.models.choose("digits-mlp")
     until(lambda: f"wb.load_dataset({str(path)!r}, 'kind')" in page.code.code["train"])
-    page.models.choose_dataset("")
-    page.models.choose_dataset(str(path), "kind, pixels")
-    assert step.target.value == "kind, pixels", "several, one per loss"
     step.groups.value = "width"
     until(lambda: ", 'kind', groups='width')" in page.code.code["train"])
     until(lambda: ["Groups", "2, one client each"] in map(list, step.data.facts))
@@ -89,6 +86,9 @@ def test_the_target_of_an_npz_file_is_chosen(make_page: MakePage, tmp_path: Path
     until(lambda: step.data.counts and not step.target.problem)
     page.models.choose("digits-mlp")
     until(lambda: f"wb.load_dataset({str(path)!r}, 'kind')" in page.code.code["train"])
+    page.models.choose_dataset("")
+    page.models.choose_dataset(str(path), "kind, pixels")
+    assert step.target.value == "kind, pixels", "several, one per loss"
 
 
 def test_a_refused_dataset_is_marked_at_its_field(make_page: MakePage) -> None:
