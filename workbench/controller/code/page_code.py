@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.controller.background.footprint_predictor import profile_settings
 from workbench.controller.call_text import call_text
+from workbench.controller.code.comparison_lines import DISPLAY, SHOWN
 from workbench.controller.forms.federation_fields import split_code
 from workbench.controller.model.namespace import is_dataset, is_model, is_module, own_names
 from workbench.controller.model.sources import split_names, takes_examples
@@ -56,7 +57,7 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
             lines += [
                 f"comparison = {call_text('wb.compare', given, settings)}",
                 "comparison.wait()",
-                "comparison.table()",
+                *SHOWN,
             ]
     lines += _tasks(setup, step, "after", given, with_artifacts=not lacks_data)
     return _program(lines)
@@ -67,7 +68,7 @@ def _program(lines: list[str]) -> str:
     imports = ["import workbench as wb", ""]
     # A cell shows the value of its last line only.
     if any("display(" in line for line in lines):
-        imports = ["from IPython.display import display", "", *imports]
+        imports = [DISPLAY, "", *imports]
     if any("pd." in line for line in lines):
         imports = ["import pandas as pd", *imports]
     return "\n".join([*imports, *lines]) + "\n"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from workbench.controller.code.comparison_lines import DISPLAY, SHOWN, runs_compared
+
 
 def action_code(action: str, run_ids: Sequence[str], text: str) -> str:
     """A program of public names.
@@ -13,7 +15,10 @@ def action_code(action: str, run_ids: Sequence[str], text: str) -> str:
         run_ids: ids of its runs.
         text: the text typed for it.
     """
-    return "\n".join(["import workbench as wb", "", *_lines(action, list(run_ids), text)]) + "\n"
+    lines = ["import workbench as wb", "", *_lines(action, list(run_ids), text)]
+    if any("display(" in line for line in lines):
+        lines = [DISPLAY, "", *lines]
+    return "\n".join(lines) + "\n"
 
 
 def _lines(action: str, run_ids: list[str], text: str) -> list[str]:
@@ -25,25 +30,14 @@ def _lines(action: str, run_ids: list[str], text: str) -> list[str]:
         lines = OF_EACH[action].format(tags=tags).splitlines()
         return [f"for run_id in {run_ids!r}:", *(f"    {line}" for line in lines)]
     if run_ids and action == "compare":
-        ids = [f"    {run_id!r}," for run_id in run_ids]
-        return ["comparison = wb.compare_runs([", *ids, "])", "comparison.table()"]
+        return runs_compared(run_ids)
     return ["wb.runs()"]
 
 
 def comparison_code(comparison_id: str) -> str:
     """A program of the public names that opens a recorded comparison."""
-    lines = [
-        "from IPython.display import display",
-        "",
-        "import workbench as wb",
-        "",
-        f"comparison = wb.load_comparison({comparison_id!r})",
-        # A cell shows the value of its last line only.
-        "print(comparison.verdict().sentence)",
-        "display(comparison.differences())",
-        "comparison.table()",
-    ]
-    return "\n".join(lines) + "\n"
+    opened = f"comparison = wb.load_comparison({comparison_id!r})"
+    return "\n".join([DISPLAY, "", "import workbench as wb", "", opened, *SHOWN]) + "\n"
 
 
 def _of_run(line: str) -> Callable[[str, str], list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from workbench.controller.code.comparison_lines import DISPLAY, runs_compared
 from workbench.runs.listing import RunRow
 
 RESUMABLE = ("interrupted", "stopped", "failed")
@@ -20,18 +21,15 @@ def runs_code(rows: Sequence[RunRow]) -> str:
         rows: the selected runs, or the open one; empty: the program lists all runs.
     """
     lines = ["import workbench as wb", ""]
-    if len(rows) > 1:  # a cell shows the value of its last line only
-        lines = ["from IPython.display import display", "", *lines]
+    if len(rows) > 1:
+        lines = [DISPLAY, "", *lines]
     match list(rows):
         case []:
             lines += ["wb.runs()"]
         case [row]:
             lines += _of_one(row)
         case many:
-            ids = "".join(f"        {row.id!r},\n" for row in many)
-            lines += [f"comparison = wb.compare_runs(\n    [\n{ids}    ]\n)"]
-            lines += ["display(comparison.differences())", "display(comparison.plot())"]
-            lines += ["comparison.table()"]
+            lines += runs_compared([row.id for row in many])
     return "\n".join(lines) + "\n"
 
 
