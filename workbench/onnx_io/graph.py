@@ -41,6 +41,14 @@ def batch_axis_name(model: onnx.ModelProto) -> str | None:
     return None
 
 
+def fixed_batch_size(model: onnx.ModelProto) -> int | None:
+    """Size of the first axis of the first input where it is static."""
+    for value in graph_inputs(model):
+        dims = value.type.tensor_type.shape.dim
+        return int(dims[0].dim_value) if dims and dims[0].dim_value else None
+    return None
+
+
 def graph_inputs(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:
     """The inputs without initializers, which are listed as inputs before IR version 4."""
     initializers = {tensor.name for tensor in model.graph.initializer}

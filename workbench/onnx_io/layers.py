@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from workbench.onnx_io.graph import batch_axis_name, value_shape
+from workbench.onnx_io.graph import batch_axis_name, fixed_batch_size, value_shape
 from workbench.specs import Layer, ParameterSpec, elements_of_row
 
 if TYPE_CHECKING:
@@ -45,9 +45,14 @@ def onnx_layers(model: onnx.ModelProto, parameters: Mapping[str, ParameterSpec])
         if value.type.tensor_type.HasField("shape")
     }
     shapes.update((tensor.name, tuple(tensor.dims)) for tensor in graph.initializer)
+    constants = {tensor.name for tensor in graph.initializer}
+    rows = fixed_batch_size(model) or 1
     counted: set[str] = set()
     layers = []
     for node in graph.node:
+        products = _multiply_adds(node, shapes)
+        if products is not None and not constants.issuperset(node.input):
+            products //= rows
         own = [name for name in dict.fromkeys(node.input) if name in parameters]
         if node.op_type in PLUMBING and not own:
             continue
@@ -60,14 +65,15 @@ def onnx_layers(model: onnx.ModelProto, parameters: Mapping[str, ParameterSpec])
                 shapes.get(node.output[0]),
                 sum(spec.element_count for spec in new),
                 sum(spec.byte_count for spec in new),
-                _multiply_adds(node, shapes),
+                products,
             )
         )
     return layers
 
 
 def _multiply_adds(node: onnx.NodeProto, shapes: Mapping[str, Shape]) -> int | None:
-    """Multiply-adds for one row of the batch; None for other operators, or if a size is not known.
+    """Multiply-adds for one row of the batch, or for all where its size is static; None for other
+    operators, or if a size is not known.
 
     Args:
         node: a node of the graph.

@@ -105,6 +105,18 @@ def test_multiply_adds_of_products_and_where_a_shape_is_unknown(tmp_path: Path) 
     assert [layer.multiply_adds for layer in loaded(tmp_path, made).layers()] == [5 * 3 * 4, None]
 
 
+def test_multiply_adds_are_of_one_row_also_where_the_batch_is_fixed(tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    made = small_model(
+        [make("MatMul", ["v", "w"], ["g"]), make("MatMul", ["x", "g"], ["y"])],
+        [tensor("x", [6, 2, 5])],
+        [tensor("y", [6, 2, 3])],
+        {"v": weight(5, 4), "w": weight(4, 3)},
+    )
+    found = [layer.multiply_adds for layer in loaded(tmp_path, made).layers()]
+    assert found == [5 * 4 * 3, 2 * 5 * 3]
+
+
 def test_constants_are_no_parameters(tmp_path: Path) -> None:
     model = loaded(tmp_path, traps())
     assert model.parameters == {"table": (7, 6), "gain": (6,)}
