@@ -29,6 +29,9 @@ NAME_EXAMPLE = (
     "Example input."
 )
 
+OF_EXAMPLES = ("example_inputs", "example inputs", "Example input")
+"""What a problem of the example inputs calls them."""
+
 
 def takes_examples(source: str, value: object) -> bool:
     """Whether loading a model needs example inputs.
@@ -85,7 +88,7 @@ class Sources:
         if not takes_examples(source, names.get(source)):
             return False
         unknown = any(each not in names for each in split_names(example_inputs))
-        return unknown or "example_inputs" in problem or "Example input" in problem
+        return unknown or any(each in problem for each in OF_EXAMPLES)
 
     def dataset(
         self, source: str, model: Model | None, target: str = "", groups: str = ""
@@ -195,5 +198,5 @@ def _named(names: Mapping[str, Any], name: str, error: type[Exception]) -> Any:
         )
         if not name.isidentifier():
             hint = f"Only names are taken: make it in a cell, as in x = ..., and give x. {hint}"
-        raise error(f"The notebook has no {name!r}. {hint}")
+        raise error(f"The notebook has no {value_text(name)}. {hint}")
     return names[name]
