@@ -18,6 +18,11 @@ from workbench.profiling import Profile
 CHOOSE = State("idle", "idle", "Choose a model to begin.")
 
 
+def no_dataset(model: Model) -> str:
+    """The message while `model` has no dataset."""
+    return f"{model.name} needs a dataset: choose one in the step Model."
+
+
 def loading_text(source: str) -> str:
     """The message while `source` is loaded, shortened if it is long."""
     return shortened_problem(f"Loading {source} …")
@@ -64,7 +69,7 @@ class Readiness(View):
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._wrong_data = problem
         if preview is None and not problem and self._model is not None:
-            self._wrong_data = f"{self._model.name} needs a dataset: choose one in the step Model."
+            self._wrong_data = no_dataset(self._model)
         self.update()
 
     def show_prediction(

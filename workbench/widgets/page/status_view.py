@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from workbench.controller import State
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
+from workbench.controller.readiness import no_dataset
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.widgets.page.controls import Controls
@@ -30,10 +31,12 @@ class StatusView(View):
         self._status = status
         self._controls = controls
         self._clock = clock
+        self._model: Model | None = None
         self._shown: tuple[object, ...] = ()
         self._detail_after = 0.0
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
+        self._model = model
         self._refuse_model(problem)
 
     def show_layers(
@@ -44,14 +47,23 @@ class StatusView(View):
     ) -> None:
         if loading:
             self._refuse_model("")
+            self._refuse_data("")
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
-        if self._controls is not None:
-            self._controls.refuse_data(problem if preview is None else "")
+        if preview is not None:
+            self._refuse_data("")
+        elif problem:
+            self._refuse_data(f"The dataset cannot be loaded: {problem}")
+        else:
+            self._refuse_data("" if self._model is None else no_dataset(self._model))
 
     def _refuse_model(self, problem: str) -> None:
         if self._controls is not None:
             self._controls.refuse_model(problem)
+
+    def _refuse_data(self, problem: str) -> None:
+        if self._controls is not None:
+            self._controls.refuse_data(problem)
 
     def show_state(self, state: State) -> None:
         if self._controls is not None:

@@ -9,12 +9,20 @@ from typing import Any
 from workbench.controller import Controller, State
 from workbench.controller.engine_rows import EngineRows
 from workbench.controller.jobs.job import ComparisonJob, Job, model_of
+from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.recorded_runs.worst_rows import WorstRowsReader
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.run_folder.events import Event
 from workbench.runs.record.reader import NewPoints
-from workbench.widgets.charts import EMPTY_HINT, NOTHING_HINT, READY_HINT, Charts, results_in_runs
+from workbench.widgets.charts import (
+    DATA_HINT,
+    EMPTY_HINT,
+    NOTHING_HINT,
+    READY_HINT,
+    Charts,
+    results_in_runs,
+)
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.standalone_step import StandaloneStep
 from workbench.widgets.run_statistics import RunStatistics
@@ -144,6 +152,12 @@ class TrainView(View):
                 self._ended = self._job = None
                 self._clear([])
                 self._step.charts.hint = results_in_runs(shown)
+
+    def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
+        if self._hint != EMPTY_HINT:
+            self._hint = DATA_HINT if preview is None else READY_HINT
+            if self._job is None:
+                self._step.charts.hint = self._hint
 
     def show_engines(self, rows: EngineRows) -> None:
         self._step.engines.show(rows)
