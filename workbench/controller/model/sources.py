@@ -48,6 +48,8 @@ class Sources:
 
     def __init__(self, names: Callable[[], Mapping[str, Any]] = own_names) -> None:
         self.names = names
+        self.examples_have_field = True
+        """Whether a problem names the field Example input, or the argument of `load_model`."""
 
     def model(self, source: str, example_inputs: str = "") -> Model:
         """Load what `source` names.
@@ -75,12 +77,17 @@ class Sources:
         given: Any = (examples[0] if len(examples) == 1 else examples) if examples else None
         if is_module(value):
             if given is None:
-                raise ModelError(f"{source} is a module of the notebook: {NAME_EXAMPLE}")
+                raise ModelError(f"{source} is a module of the notebook: {self._remedy(source)}")
             return load_model(value, example_inputs=given, name=source)  # type: ignore[arg-type]
         try:
             return load_model(source, example_inputs=given)
         except ExampleInputsMissingError as error:
-            raise ModelError(f"{source} returns a module: {NAME_EXAMPLE}") from error
+            raise ModelError(f"{source} returns a module: {self._remedy(repr(source))}") from error
+
+    def _remedy(self, source: str) -> str:
+        if self.examples_have_field:
+            return NAME_EXAMPLE
+        return f"give wb.load_model({source}, example_inputs=x) in its place."
 
     def is_of_examples(self, problem: str, source: str, example_inputs: str) -> bool:
         """Whether `model` was refused, with this problem, for its example inputs."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from workbench.controller import State
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
-from workbench.controller.readiness import no_dataset
+from workbench.controller.readiness import CHOOSE_DATASET, no_dataset
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.widgets.page.controls import Controls
@@ -27,10 +27,12 @@ class StatusView(View):
         status: Status,
         controls: Controls | None = None,
         clock: Callable[[], float] = time.monotonic,
+        dataset_remedy: str = CHOOSE_DATASET,
     ) -> None:
         self._status = status
         self._controls = controls
         self._clock = clock
+        self._dataset_remedy = dataset_remedy
         self._model: Model | None = None
         self._shown: tuple[object, ...] = ()
         self._detail_after = 0.0
@@ -55,7 +57,8 @@ class StatusView(View):
         elif problem:
             self._refuse_data(f"The dataset cannot be loaded: {problem}")
         else:
-            self._refuse_data("" if self._model is None else no_dataset(self._model))
+            model, remedy = self._model, self._dataset_remedy
+            self._refuse_data("" if model is None else no_dataset(model, remedy))
 
     def _refuse_model(self, problem: str) -> None:
         if self._controls is not None:
