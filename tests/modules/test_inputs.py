@@ -218,3 +218,13 @@ def test_tied_weights_in_half_precision_stay_tied() -> None:
     assert built.head.weight is built.table.weight
     assert built.head.weight.dtype == torch.float32
     assert list(model.parameters) == ["table.weight"]
+
+
+def test_an_example_input_that_cannot_be_converted_is_a_sentence() -> None:
+    class Broken:
+        def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+            raise ValueError("not today")
+
+    for value, cause in ((Broken(), "Broken raised ValueError: not today"), ([[[1], [1, 2]]], "")):
+        with pytest.raises(ModelError, match=f"Example input 0 is no array: .*{cause}"):
+            load_model(nn.Linear(3, 2), example_inputs=value)  # type: ignore[arg-type]

@@ -18,6 +18,14 @@ from workbench.profiling import Profile
 CHOOSE = State("idle", "idle", "Choose a model to begin.")
 
 
+CHOOSE_DATASET = "choose one in the step Model."
+
+
+def no_dataset(model: Model, remedy: str) -> str:
+    """The message while `model` has no dataset; empty without a remedy: none is needed."""
+    return f"{model.name} needs a dataset: {remedy}" if remedy else ""
+
+
 def loading_text(source: str) -> str:
     """The message while `source` is loaded, shortened if it is long."""
     return shortened_problem(f"Loading {source} …")
@@ -35,6 +43,8 @@ class Readiness(View):
         """
         self.hint = "Press Train or Compare."
         """Instruction once everything is ready; empty where the view has no button for it."""
+        self.dataset_remedy = CHOOSE_DATASET
+        """What to do about a dataset that is missing; empty: none is needed."""
         self.loading = ""
         """Source of the model that is being loaded; empty: none is."""
         self._show = show
@@ -64,7 +74,7 @@ class Readiness(View):
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._wrong_data = problem
         if preview is None and not problem and self._model is not None:
-            self._wrong_data = f"{self._model.name} needs a dataset: choose one in the step Model."
+            self._wrong_data = no_dataset(self._model, self.dataset_remedy)
         self.update()
 
     def show_prediction(

@@ -8,7 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.errors import ExampleInputsMissingError, ModelError
+from workbench.errors import (
+    FROM_USER_CODE,
+    ExampleInputsMissingError,
+    ModelError,
+    exception_text,
+)
 from workbench.files.input_file import check_file
 from workbench.specs import TensorSpec
 
@@ -61,12 +66,13 @@ def as_examples(examples: Any) -> ExampleInputs:
 
 
 def _as_array(value: Any, name: str) -> np.ndarray:
-    detach = getattr(value, "detach", None)
-    if callable(detach):
-        tensor = detach().cpu()
-        # numpy has no bfloat16.
-        value = (tensor.float() if tensor.is_floating_point() else tensor).numpy()
-    array = np.asarray(value)
+    try:
+        array = _converted(value)
+    except FROM_USER_CODE as error:
+        raise ModelError(
+            f"Example input {name} is no array: converting an object of type "
+            f"{type(value).__name__} raised {exception_text(error)}."
+        ) from error
     if array.dtype.kind in "iu":
         return array.astype(np.int64)
     if array.dtype.kind == "f":
@@ -76,6 +82,15 @@ def _as_array(value: Any, name: str) -> np.ndarray:
     raise ModelError(
         f"Example input {name} has dtype {array.dtype}; supported are float32, int64 and bool."
     )
+
+
+def _converted(value: Any) -> np.ndarray:
+    detach = getattr(value, "detach", None)
+    if callable(detach):
+        tensor = detach().cpu()
+        # numpy has no bfloat16.
+        value = (tensor.float() if tensor.is_floating_point() else tensor).numpy()
+    return np.asarray(value)
 
 
 def example_arrays(specs: tuple[TensorSpec, ...], batch: int = 2) -> tuple[np.ndarray, ...]:

@@ -146,6 +146,39 @@ def test_a_refused_model_cannot_be_trained_until_it_loads(make_page: MakePage) -
     assert (page.controls.usable(), field.problem) == (["Train", "Compare"], "")
 
 
+def test_a_model_without_a_dataset_cannot_be_trained_until_one_is_chosen(
+    make_page: MakePage,
+) -> None:
+    page = make_page(None)
+    names = {"net": torch.nn.Linear(64, 10), "x": np.ones((4, 64), np.float32)}
+    page._controller.sources.names = lambda: names
+    page.models.field.value = "net"
+    page.models.example_inputs.value = "x"
+    until(lambda: page.models.model is not None and page.controls.usable() == [])
+    needs = "net needs a dataset: choose one in the step Model."
+    until(lambda: page.status.message == needs)
+    assert [each["hint"] for each in page.controls.buttons[:2]] == [needs] * 2
+    assert page.trainer.charts.hint == "Choose a dataset in the step Model, then press Train."
+    page.models.dataset.value = "no-such"
+    until(lambda: "The dataset cannot be loaded: " in page.controls.buttons[0]["hint"])
+    page.models.dataset.value = "x, x"
+    until(lambda: page.controls.usable() == ["Train", "Compare"])
+    page.models.field.value = "digits-mlp"
+    page.models.dataset.value = ""
+    until(lambda: page.models.data.counts and page.controls.usable() == ["Train", "Compare"])
+    assert page.trainer.charts.hint == "Press Train."
+
+
+def test_a_long_text_that_names_no_example_input_is_shortened(make_page: MakePage) -> None:
+    page = make_page(None)
+    page._controller.sources.names = lambda: {"net": torch.nn.Linear(3, 2)}
+    page.models.field.value = "net"
+    page.models.example_inputs.value = "y" * 10_000
+    until(lambda: "The notebook has no" in page.models.example_inputs.problem)
+    assert "yyy...yyy" in page.models.example_inputs.problem
+    assert len(page.models.example_inputs.problem) < 400
+
+
 def test_a_module_of_the_notebook_is_chosen_by_the_name_that_it_has_there(
     make_page: MakePage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,13 +108,20 @@ class Predictor:
 
         try:
             report("loading the model and its data")
-            prediction = _predict(setup, self._loading(setup), report)
+            prediction = _predict(setup, *self._load(setup), report)
         except BaseException:  # user code may raise anything
             if number != self._asked:
                 return
             raise
         if number == self._asked:
             self._view.show_prediction(prediction)
+
+    def _load(self, setup: Setup) -> tuple[Model, Dataset | None]:
+        """The model and the dataset; artifacts need none, so that it may be missing."""
+        model = self._finding(setup)()
+        if model is not None and model.dataset is None and not setup.dataset:
+            return model, None
+        return self._loading(setup)()
 
     def _profile(self, setup: Setup, cancellation: Cancellation) -> None:
         def report(text: str) -> None:
@@ -142,9 +149,8 @@ class Predictor:
 
 
 def _predict(
-    setup: Setup, load: Callable[[], tuple[Model, Dataset]], report: Callable[[str], None]
+    setup: Setup, model: Model, data: Dataset | None, report: Callable[[str], None]
 ) -> ArtifactsWithFootprint:
-    model, data = load()
     config = make_config({**model.defaults, **profile_settings(setup)})
     artifacts = generate_artifacts(model, data=data, report=report, **setup.artifact_settings())
     report("predicting the memory")

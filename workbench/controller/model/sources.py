@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,9 @@ NAME_EXAMPLE = (
     "Example input."
 )
 
+OF_EXAMPLES = ("example_inputs", "example inputs", "Example input")
+"""What a problem of the example inputs calls them."""
+
 
 def takes_examples(source: str, value: object) -> bool:
     """Whether loading a model needs example inputs.
@@ -46,6 +48,8 @@ class Sources:
 
     def __init__(self, names: Callable[[], Mapping[str, Any]] = own_names) -> None:
         self.names = names
+        self.examples_have_field = True
+        """Whether a problem names the field Example input, or the argument of `load_model`."""
 
     def model(self, source: str, example_inputs: str = "") -> Model:
         """Load what `source` names.
@@ -73,12 +77,17 @@ class Sources:
         given: Any = (examples[0] if len(examples) == 1 else examples) if examples else None
         if is_module(value):
             if given is None:
-                raise ModelError(f"{source} is a module of the notebook: {NAME_EXAMPLE}")
+                raise ModelError(f"{source} is a module of the notebook: {self._remedy(source)}")
             return load_model(value, example_inputs=given, name=source)  # type: ignore[arg-type]
         try:
             return load_model(source, example_inputs=given)
         except ExampleInputsMissingError as error:
-            raise ModelError(f"{source} returns a module: {NAME_EXAMPLE}") from error
+            raise ModelError(f"{source} returns a module: {self._remedy(repr(source))}") from error
+
+    def _remedy(self, source: str) -> str:
+        if self.examples_have_field:
+            return NAME_EXAMPLE
+        return f"give wb.load_model({source}, example_inputs=x) in its place."
 
     def is_of_examples(self, problem: str, source: str, example_inputs: str) -> bool:
         """Whether `model` was refused, with this problem, for its example inputs."""
@@ -86,7 +95,7 @@ class Sources:
         if not takes_examples(source, names.get(source)):
             return False
         unknown = any(each not in names for each in split_names(example_inputs))
-        return unknown or re.search(r"example[_ ]input", problem, re.IGNORECASE) is not None
+        return unknown or any(each in problem for each in OF_EXAMPLES)
 
     def dataset(
         self, source: str, model: Model | None, target: str = "", groups: str = ""
@@ -196,5 +205,5 @@ def _named(names: Mapping[str, Any], name: str, error: type[Exception]) -> Any:
         )
         if not name.isidentifier():
             hint = f"Only names are taken: make it in a cell, as in x = ..., and give x. {hint}"
-        raise error(f"The notebook has no {name!r}. {hint}")
+        raise error(f"The notebook has no {value_text(name)}. {hint}")
     return names[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.widgets.charts.charts import (
+    DATA_HINT,
     EMPTY_HINT,
     NOTHING_HINT,
     READY_HINT,
@@ -11,4 +12,12 @@ from workbench.widgets.charts.charts import (
     results_in_runs,
 )
 
-__all__ = ["EMPTY_HINT", "NOTHING_HINT", "READY_HINT", "WAITING_HINT", "Charts", "results_in_runs"]
+__all__ = [
+    "DATA_HINT",
+    "EMPTY_HINT",
+    "NOTHING_HINT",
+    "READY_HINT",
+    "WAITING_HINT",
+    "Charts",
+    "results_in_runs",
+]

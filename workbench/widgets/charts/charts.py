@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 EMPTY_HINT = "Choose a model and engines, then press Train."
 READY_HINT = "Press Train."
+DATA_HINT = "Choose a dataset in the step Model, then press Train."
 WAITING_HINT = "The lines begin with the first step."
 NOTHING_HINT = "No step was taken."
 

@@ -45,6 +45,9 @@ class ModelView(StandaloneStep):
     `model_view.model` is the chosen `Model`, `model_view.setup` the settings of jobs.
     """
 
+    dataset_remedy = "choose one in the field Dataset."
+    has_example_field = True
+
     def __init__(self, model: Any = None, *, controller: Controller | None = None) -> None:
         """Create the view.
 

@@ -60,7 +60,7 @@ class Controls(anywidget.AnyWidget):
         self._status, self._compares = "idle", False
         self._model_problem = ""
         self._refused_data = (self._setup.chosen_dataset, "")
-        """A dataset that was chosen, and why it cannot be loaded; empty: it can."""
+        """A dataset that was chosen, and why it cannot be trained on; empty: it can."""
         self.on_msg(self._on_message)
         self.show("idle")
 
@@ -112,7 +112,8 @@ class Controls(anywidget.AnyWidget):
         """Disable Train and Compare, until another dataset is chosen.
 
         Args:
-            problem: why the chosen dataset cannot be loaded; empty: it can.
+            problem: why nothing can be trained on the chosen dataset, in a sentence; empty: it can,
+                or is being loaded.
         """
         self._refused_data = (self._setup.chosen_dataset, problem)
         self.show(self._status, compares=self._compares)
@@ -126,7 +127,7 @@ class Controls(anywidget.AnyWidget):
             return f"The model cannot be loaded: {self._model_problem}"
         refused, problem = self._refused_data
         if problem and refused == self._setup.chosen_dataset:
-            return f"The dataset cannot be loaded: {problem}"
+            return problem
         return ""
 
     @property

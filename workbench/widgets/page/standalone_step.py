@@ -27,6 +27,11 @@ class StandaloneStep(ipywidgets.Box):  # type: ignore[misc]
     controller: Controller
     status: Status | None = None
     controls: Controls | None = None
+    dataset_remedy = ""
+    """What to do about a dataset that is missing, where the step is used alone; empty: it needs
+    none."""
+    has_example_field = False
+    """Whether it has the field Example input."""
 
     def _begin(
         self, controller: Controller | None, actions: tuple[str, ...] = ()
@@ -41,7 +46,11 @@ class StandaloneStep(ipywidgets.Box):  # type: ignore[misc]
             {name: each for name, each in actions_of(self.controller).items() if name in actions}
         )
         self.controller.readiness.hint = "Press Train." if "Train" in actions else ""
-        self.controller.views.add(StatusView(self.status, self.controls))
+        self.controller.readiness.dataset_remedy = self.dataset_remedy
+        self.controller.sources.examples_have_field = self.has_example_field
+        self.controller.views.add(
+            StatusView(self.status, self.controls, dataset_remedy=self.dataset_remedy)
+        )
         return [area("wb-top", [area("wb-actions", [self.status, self.controls])])]
 
     def _ready(self, model: Any) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from workbench.controller import State
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
+from workbench.controller.readiness import CHOOSE_DATASET, no_dataset
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.widgets.page.controls import Controls
@@ -26,14 +27,18 @@ class StatusView(View):
         status: Status,
         controls: Controls | None = None,
         clock: Callable[[], float] = time.monotonic,
+        dataset_remedy: str = CHOOSE_DATASET,
     ) -> None:
         self._status = status
         self._controls = controls
         self._clock = clock
+        self._dataset_remedy = dataset_remedy
+        self._model: Model | None = None
         self._shown: tuple[object, ...] = ()
         self._detail_after = 0.0
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
+        self._model = model
         self._refuse_model(problem)
 
     def show_layers(
@@ -44,14 +49,24 @@ class StatusView(View):
     ) -> None:
         if loading:
             self._refuse_model("")
+            self._refuse_data("")
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
-        if self._controls is not None:
-            self._controls.refuse_data(problem if preview is None else "")
+        if preview is not None:
+            self._refuse_data("")
+        elif problem:
+            self._refuse_data(f"The dataset cannot be loaded: {problem}")
+        else:
+            model, remedy = self._model, self._dataset_remedy
+            self._refuse_data("" if model is None else no_dataset(model, remedy))
 
     def _refuse_model(self, problem: str) -> None:
         if self._controls is not None:
             self._controls.refuse_model(problem)
+
+    def _refuse_data(self, problem: str) -> None:
+        if self._controls is not None:
+            self._controls.refuse_data(problem)
 
     def show_state(self, state: State) -> None:
         if self._controls is not None:

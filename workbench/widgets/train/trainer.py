@@ -9,12 +9,20 @@ from typing import Any
 from workbench.controller import Controller, State
 from workbench.controller.engine_rows import EngineRows
 from workbench.controller.jobs.job import ComparisonJob, Job, model_of
+from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.recorded_runs.worst_rows import WorstRowsReader
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.run_folder.events import Event
 from workbench.runs.record.reader import NewPoints
-from workbench.widgets.charts import EMPTY_HINT, NOTHING_HINT, READY_HINT, Charts, results_in_runs
+from workbench.widgets.charts import (
+    DATA_HINT,
+    EMPTY_HINT,
+    NOTHING_HINT,
+    READY_HINT,
+    Charts,
+    results_in_runs,
+)
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.standalone_step import StandaloneStep
 from workbench.widgets.run_statistics import RunStatistics
@@ -31,17 +39,23 @@ from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
 REFRESH_S = 1.0
 """Interval at which rows and layers are updated during a run."""
 
+GIVE_DATA_HINT = "A dataset is missing."
+"""Hint of the charts where the step is used alone; the status says what to do."""
+
 ACTIONS = ("Train", "Pause", "Resume", "Step once", "Stop")
 
 
 class Trainer(StandaloneStep):
     """Trains the chosen model and shows loss, throughput and memory live."""
 
+    dataset_remedy = 'give one, as in wb.Trainer(model, data="x, y").'
+
     def __init__(
         self,
         model: Any = None,
         engines: Sequence[str] | None = None,
         *,
+        data: str = "",
         controller: Controller | None = None,
     ) -> None:
         """Create the view.
@@ -49,6 +63,8 @@ class Trainer(StandaloneStep):
         Args:
             model: a `Model`, or an argument of `load_model`; None: nothing chosen yet.
             engines: names of the engines to offer; None: all that are not for tests.
+            data: a dataset as typed in the step Model: a sample, a path, a name of the notebook, or
+                two of them, of inputs and target, as in "x, y"; empty: that of the model.
             controller: of the app that it is a part of; None: a new one.
 
         Raises:
@@ -81,6 +97,8 @@ class Trainer(StandaloneStep):
         self.controller.views.add(TrainView(self))
         if self._is_alone:
             self.controller.list_engines()
+        if data:
+            self.controller.choose_dataset(data)
         self._ready(model)
 
     def train(self) -> None:
@@ -144,6 +162,13 @@ class TrainView(View):
                 self._ended = self._job = None
                 self._clear([])
                 self._step.charts.hint = results_in_runs(shown)
+
+    def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
+        if self._hint != EMPTY_HINT:
+            missing = DATA_HINT if self._step.controls is None else GIVE_DATA_HINT
+            self._hint = missing if preview is None else READY_HINT
+            if self._job is None:
+                self._step.charts.hint = self._hint
 
     def show_engines(self, rows: EngineRows) -> None:
         self._step.engines.show(rows)

@@ -94,7 +94,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     problem.hidden = !model.get("problem");
     const searching = search.value.trim() !== "";
     const missed = searching && parameters.length > 0 && found().length === 0;
-    none.textContent = missed ? `No parameter matches ${search.value.trim()}.` : "";
+    none.textContent = missed ? `No parameter matches ${shortened(search.value.trim())}.` : "";
     none.hidden = !missed;
     for (const button of actions) button.disabled = missed;
     keepFocus(tree, () =>
@@ -142,6 +142,11 @@ function render({ model, el }: RenderProps<Traits>): void {
   search.addEventListener("input", draw);
   model.on("change", draw);
   draw();
+}
+
+/** A search that is repeated in a message. */
+function shortened(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
 function keysOf(scopes: Scope[]): string[] {

@@ -40,6 +40,7 @@ describe("the tree of parameters", () => {
       return [said.map(({ textContent }) => textContent).join(), ...buttons.map(({ disabled }) => disabled)];
     };
     expect(state("*.gamma")).toEqual(["No parameter matches *.gamma.", true, true]);
+    expect(state("q".repeat(9999))[0]).toBe(`No parameter matches ${"q".repeat(40)}….`);
     expect(state("head")).toEqual(["", false, false]);
     expect(state("")).toEqual(["", false, false]);
   });

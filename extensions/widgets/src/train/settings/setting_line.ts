@@ -43,6 +43,7 @@ export function lineOf(field: SettingField): Line {
   const problem = element("span", { id: freshId("problem"), class: "wb-setting-problem" });
   input.setAttribute("aria-describedby", `${problem.id} ${detail.id}`);
   const el = element("div", { class: "wb-setting" }, label, input, problem, detail);
+  holdWhilePressed(input, el);
 
   const describe = (now: SettingField) => {
     if (input instanceof HTMLSelectElement) {
@@ -70,6 +71,26 @@ export function lineOf(field: SettingField): Line {
     input.value = text;
   };
   return { el, read: () => input.value, write, describe, input, problem };
+}
+
+/**
+ * Marks the line of a field that loses the focus to a press, until the pointer is released: what is said under the field
+ * must not go before, or what was pressed moves away under the pointer and is not clicked.
+ */
+function holdWhilePressed(input: HTMLElement, line: HTMLElement): void {
+  const hold = () => {
+    const released = new AbortController();
+    const release = () => {
+      released.abort();
+      setTimeout(() => line.classList.remove("wb-held")); // the click comes first
+    };
+    line.classList.add("wb-held");
+    for (const end of ["pointerup", "pointercancel"]) {
+      window.addEventListener(end, release, { capture: true, signal: released.signal });
+    }
+  };
+  input.addEventListener("focus", () => window.addEventListener("pointerdown", hold, true));
+  input.addEventListener("blur", () => window.removeEventListener("pointerdown", hold, true));
 }
 
 /** Shows what was typed, and what is wrong with it. */

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import settingsForm from "../../../src/train/settings/settings_form";
 import { show } from "../../widget_model";
 
@@ -33,6 +33,22 @@ describe("the settings form", () => {
 
   beforeEach(() => {
     shown = show(settingsForm, traits());
+  });
+
+  it("keeps what is said under a field until a press elsewhere has become a click", () => {
+    vi.useFakeTimers();
+    const line = input("epochs").closest(".wb-setting") as HTMLElement;
+    input("epochs").dispatchEvent(new FocusEvent("focus"));
+    window.dispatchEvent(new Event("pointerdown"));
+    input("epochs").dispatchEvent(new FocusEvent("blur"));
+    expect(line.classList).toContain("wb-held");
+    window.dispatchEvent(new Event("pointerup"));
+    expect(line.classList).toContain("wb-held");
+    vi.runAllTimers();
+    expect(line.classList).not.toContain("wb-held");
+    window.dispatchEvent(new Event("pointerdown"));
+    expect(line.classList).not.toContain("wb-held");
+    vi.useRealTimers();
   });
 
   it("shows what applies while a field is empty", () => {

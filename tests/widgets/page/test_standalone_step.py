@@ -1,0 +1,70 @@
+"""Steps used alone: what they ask for can be given there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+import workbench as wb
+from tests.controller.recording_view import until
+from workbench.widgets import ArtifactBuilder, ModelView, Trainer
+from workbench.widgets.page.standalone_step import StandaloneStep
+
+X = np.ones((40, 4), np.float32)
+NAMES = {"net": torch.nn.Linear(4, 3), "x": X, "y": np.arange(40) % 3}
+
+
+@pytest.fixture
+def steps() -> Iterator[list[StandaloneStep]]:
+    made: list[StandaloneStep] = []
+    yield made
+    for step in made:
+        step.close()
+
+
+def test_a_bare_module_is_asked_for_where_its_example_input_can_be_given(
+    steps: list[StandaloneStep],
+) -> None:
+    steps += [Trainer(), ArtifactBuilder(), ModelView()]
+    for step in steps:
+        step.controller.sources.names = lambda: NAMES
+        step.choose("net")
+    here = (
+        "net is a module of the notebook: give wb.load_model(net, example_inputs=x) in its place."
+    )
+    for step, said in zip(steps, (here, here, "in the field Example input."), strict=True):
+        assert step.status is not None
+        status = step.status
+        until(lambda status=status, said=said: status.message.endswith(said))
+
+
+def test_a_step_alone_trains_a_model_without_a_dataset_of_its_own(
+    steps: list[StandaloneStep],
+) -> None:
+    model = wb.load_model(NAMES["net"], example_inputs=X, name="mine")  # type: ignore[arg-type]
+    trainer, builder = Trainer(model), ArtifactBuilder(model)
+    steps += [trainer, builder]
+    for step, said in (
+        (trainer, 'mine needs a dataset: give one, as in wb.Trainer(model, data="x, y").'),
+        (builder, "mine is ready."),
+    ):
+        assert step.status is not None
+        status = step.status
+        until(lambda status=status, said=said: status.message == said)
+    assert trainer.controls is not None
+    assert trainer.controls.usable() == []
+    assert trainer.charts.hint == "A dataset is missing."
+    builder.generate()
+    until(lambda: builder.graphs.children)
+    assert builder.status is not None
+    assert builder.status.message == "Generated the artifacts of mine."
+    digits = wb.load_model("digits-mlp")
+    digits.dataset = None
+    given = Trainer(digits, data="digits")
+    steps.append(given)
+    controls = given.controls
+    assert controls is not None
+    until(lambda: controls.usable() == ["Train"] and given.charts.hint == "Press Train.")
