@@ -114,6 +114,20 @@ class ObservedRun(LabelledRun, RecordedRun):
         return self._activity.now().skipped_events
 
     @property
+    def damage(self) -> str:
+        """What is missing of its record, in a sentence; empty if nothing is."""
+        activity = self._activity.now()
+        path, skipped, missing = self.folder.events_path, *activity.damage
+        if skipped == 1:
+            return f"1 line of {path} cannot be read: what it recorded is missing."
+        if skipped:
+            return f"{skipped:,} lines of {path} cannot be read: what they recorded is missing."
+        if missing:
+            verb = "is" if missing == 1 else "are"
+            return f"{path} is incomplete: {missing:,} of its steps {verb} missing."
+        return ""
+
+    @property
     def checkpoint(self) -> Path | None:
         """Folder of the latest complete checkpoint, or None."""
         return latest_checkpoint(self.folder)

@@ -82,7 +82,7 @@ def describe_run(run: Run) -> RunDescription:
     facts += [("Checkpoint", str(run.checkpoint))] if run.checkpoint else []
     facts.append(("Folder", str(run.folder.path)))
     error = summary.get("error") or summary.get("resume_error") or {}
-    problem = " ".join(filter(None, (run.error, run.reason, _damage(run))))
+    problem = " ".join(filter(None, (run.error, run.reason, run.damage)))
     if run.status == "failed":
         facts.append(("Log", str(run.folder.log_path)))
     worst, worst_problem = _worst_rows(run)
@@ -103,15 +103,6 @@ def describe_run(run: Run) -> RunDescription:
         federated=run if federation else None,
         classes=tuple(WorstRowsReader().classes(run)) if federation else (),
     )
-
-
-def _damage(run: Run) -> str:
-    """What is missing of the record because lines of it are corrupt; empty if nothing is."""
-    count = run.skipped_events
-    if count == 0:
-        return ""
-    lines = "1 line" if count == 1 else f"{count:,} lines"
-    return f"{lines} of {run.folder.events_path} cannot be read: what they recorded is missing."
 
 
 def _worst_rows(run: Run) -> tuple[list[ShownRow], str]:
