@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.runs.written import steps, write_run
+from tests.runs.written import DONE, steps, write_run
 from workbench.compare import Comparison, compare_runs
 from workbench.compare.differences import differing
 from workbench.compare.lockstep import make_plan
@@ -177,3 +177,10 @@ def test_arguments_that_are_no_runs_are_refused() -> None:
         compare_runs([run, run.id])
     with pytest.raises(RunFolderError, match="nowhere"):
         compare_runs(["nowhere"])
+
+
+def test_a_part_of_a_record_that_is_missing_is_said() -> None:
+    whole = write_run("whole", [steps(1, [1.0, 1.0], [3.0, 2.0])], DONE)
+    gap = write_run("gap", [steps(1, [1.0], [3.0]), steps(3, [1.0], [2.0])], DONE)
+    sentence = compare_runs([whole, gap]).verdict().sentence
+    assert sentence.endswith(f"{gap.folder.events_path} is incomplete: 1 of its steps is missing.")

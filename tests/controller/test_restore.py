@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from tests.runs.engines.test_lora import write_model
 from tests.runs.recorded import recorded
-from workbench import load_model
+from workbench import load_dataset, load_model
 from workbench.controller.restore import restored
 from workbench.data import Dataset
 from workbench.models.saved import load_saved
@@ -44,3 +46,22 @@ def test_the_onnx_file_is_chosen_again_and_no_file_of_code(
     assert restored(load_run(run.id)).model == ""
     run.folder.write_spec({**run.folder.read_spec(), "model_file": str(tmp_path / "mlp.py")})
     assert restored(load_run(run.id)).model == ""
+
+
+def test_the_file_or_folder_of_the_dataset_is_chosen_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = np.random.default_rng(0).normal(size=(20, 1, 8, 8)).astype(np.float32)
+    np.savez(tmp_path / "rows.npz", x=rows, kind=np.arange(20) % 10)
+    for number in range(10):
+        (tmp_path / "images" / f"{number}").mkdir(parents=True)
+        for index in range(2):
+            image = Image.new("L", (8, 8), 20 * number)
+            image.save(tmp_path / "images" / f"{number}" / f"{index}.png")
+    monkeypatch.chdir(tmp_path)
+    for source, target in (("rows.npz", "kind"), ("images", "")):
+        data = load_dataset(source, target or None)
+        run = train("digits-mlp", data, engine="fake", steps=1, batch_size=8).wait(60)
+        found = restored(load_run(run.id))
+        assert (found.dataset, found.target) == (source, target)
+        assert load_run(run.id).dataset.source == data.source

@@ -132,7 +132,13 @@ class RunComparison:
             for column in ("ratio", "samples_per_s")
         )
         unlike = {called[name]: what for name, what in self._unlike.items()}
-        return unpaired_verdict(ratios, called[self.reference], [*days], names, speeds, unlike)
+        found = unpaired_verdict(ratios, called[self.reference], [*days], names, speeds, unlike)
+        return found._replace(sentence=" ".join([found.sentence, *self._damage]))
+
+    @property
+    def _damage(self) -> list[str]:
+        """A sentence for each run of whose record a part is missing."""
+        return [text for run in self.runs.values() if (text := run.damage)]
 
     def differences(self) -> pd.DataFrame:
         """The settings that differ between the runs: one row a setting, one column a run."""

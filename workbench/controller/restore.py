@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.controller.forms.federation_fields import form_of
-from workbench.data.table import CsvTable
 from workbench.errors import DataError, ModelError
 from workbench.load.base_sample import base_samples
 from workbench.load.model import find_sample
@@ -24,7 +23,7 @@ class Restored(NamedTuple):
     """Empty if only user code can build it."""
     dataset: str
     target: str
-    """The target column where the dataset is a .csv file."""
+    """The target where the dataset is a .csv or .npz file; empty: the default one."""
     groups: str
     """Its column with the group of each row; empty without one."""
     settings: dict[str, Any]
@@ -69,14 +68,14 @@ def restored(run: Run) -> Restored:
     settings |= _beside_config(run)
     if run.federation is not None:
         settings["federation"] = form_of(run.federation.options, run.federation.split)
-    table = _table(run)
-    if table is not None:
-        dataset = _from_here(Path(table.file))
+    file, target, groups = _rows_of(run)
+    if file:
+        dataset = _from_here(Path(file))
     return Restored(
         model,
         "" if dataset == own_dataset else dataset,
-        "" if table is None else table.target,
-        "" if table is None else table.groups,
+        target,
+        groups,
         settings,
         run.config.ortmodule.changed,
     )
@@ -117,11 +116,15 @@ def _from_here(path: Path) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-def _table(run: Run) -> CsvTable | None:
-    """The .csv file of the run."""
+def _rows_of(run: Run) -> tuple[str, str, str]:
+    """The file or folder that its dataset was read from, its target and its column of groups."""
     with contextlib.suppress(DataError):
-        return run.dataset.table
-    return None
+        data = run.dataset
+        if data.table is not None:
+            return data.table.file, data.table.target, data.table.groups
+        if data.source is not None:
+            return data.source.path, data.source.target, ""
+    return "", "", ""
 
 
 def _typed(value: Any) -> Any:

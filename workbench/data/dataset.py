@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.data.split import Split
-from workbench.data.table import CsvTable
+from workbench.data.table import CsvTable, RowSource
 from workbench.errors import DataError, RunFolderError
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import check_file, path_exists
@@ -43,6 +43,7 @@ class Dataset:
         classes: class names in the order of their indices, or None.
         vocabulary: of text, the symbol of each number of the input, in their order, or None.
         table: the .csv file that it was read from, with the names of its columns, or None.
+        source: the .npz file or the folder of images that it was read from, or None.
         groups: the group of each row, for `wb.federated.groups`, or None; it is not saved.
     """
 
@@ -55,6 +56,7 @@ class Dataset:
         vocabulary: tuple[str, ...] | None = None,
         table: CsvTable | None = None,
         groups: RowGroups | None = None,
+        source: RowSource | None = None,
     ) -> None:
         self.name = name
         self.train = train
@@ -62,6 +64,7 @@ class Dataset:
         self.classes = classes
         self.vocabulary = vocabulary
         self.table = table
+        self.source = source
         self.groups = groups
 
     def __repr__(self) -> str:
@@ -84,6 +87,7 @@ class Dataset:
                 "classes": self.classes,
                 "vocabulary": self.vocabulary,
                 "table": None if self.table is None else self.table._asdict(),
+                "source": None if self.source is None else self.source._asdict(),
                 "inputs": len(self.train.inputs),
                 "targets": len(self.train.targets),
                 "test": self.test is not None,
@@ -112,9 +116,8 @@ def load_saved_dataset(folder: Path) -> Dataset:
         classes = None if record["classes"] is None else tuple(record["classes"])
         vocabulary = record.get("vocabulary")
         known = None if vocabulary is None else tuple(vocabulary)
-        return Dataset(
-            record["name"], train, test, classes, known, _read_table(record.get("table"))
-        )
+        table, source = _read_table(record.get("table")), _read_source(record.get("source"))
+        return Dataset(record["name"], train, test, classes, known, table, source=source)
     except FileNotFoundError as error:
         raise DataError(f"{folder} is not a saved dataset: {error.filename} is missing.") from None
     except (KeyError, TypeError, ValueError, OSError, RunFolderError) as error:
@@ -127,6 +130,10 @@ def _read_table(record: dict[str, Any] | None) -> CsvTable | None:
     columns = tuple(map(str, record["columns"]))
     groups = str(record.get("groups", ""))
     return CsvTable(str(record["file"]), columns, str(record["target"]), groups)
+
+
+def _read_source(record: dict[str, Any] | None) -> RowSource | None:
+    return None if record is None else RowSource(str(record["path"]), str(record["target"]))
 
 
 def _write_split(folder: Path, split_name: str, split: Split) -> None:

@@ -1,8 +1,17 @@
-"""Where rows of a table come from."""
+"""Where the rows of a dataset come from."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+
+class RowSource(NamedTuple):
+    """A .npz file or a folder of images."""
+
+    path: str
+    """Absolute."""
+    target: str = ""
+    """Name of the target in the file as it was given; empty: the default one."""
 
 
 class CsvTable(NamedTuple):

@@ -33,10 +33,24 @@ def make_figure(panels: int, title: str, rows: int = 1) -> tuple[NotebookFigure,
 
 def label(axes: Axes, title: str, unit: str) -> None:
     """Title and units of a chart over steps, which are whole numbers."""
-    axes.locator_params(axis="x", integer=True, min_n_ticks=1)
+    number_steps(axes)
     axes.set_title(title, fontsize=9, loc="left")
     axes.set_xlabel("step", fontsize=8)
     axes.set_ylabel(unit, fontsize=8)
+
+
+def number_steps(axes: Axes) -> None:
+    """Number the axis of steps by whole numbers that do not run into each other."""
+    axes.locator_params(axis="x", integer=True, min_n_ticks=1, nbins=5)
+    axes.xaxis.set_major_formatter(lambda value, _: step_text(round(value)))
+
+
+def step_text(step: int) -> str:
+    """A round number of steps as "250k" or "1.2M", any other with commas."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if abs(step) >= max(size, 10_000) and step % (size // 10) == 0:
+            return f"{step / size:,.{0 if step % size == 0 else 1}f}{unit}"
+    return f"{step:,}"
 
 
 def from_zero(axes: Axes) -> None:

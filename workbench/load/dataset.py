@@ -15,6 +15,7 @@ from workbench.data.arguments import (
     check_seed,
 )
 from workbench.data.rows import Rows, make_rows, split_rows, with_groups
+from workbench.data.table import RowSource
 from workbench.display.display_name import as_name, check_name
 from workbench.errors import DataError, nearest, value_text
 from workbench.files.input_file import check_file, display_path, path_exists, refuse_url
@@ -209,12 +210,14 @@ def _read_path(
     if path_exists(path) and path.is_dir():
         from workbench.data.readers.image_folder import read_image_folder
 
-        return read_image_folder(path, image_size)
+        rows = read_image_folder(path, image_size)
+        return rows._replace(source=RowSource(str(path.absolute())))
     check_file(path, DataError)
     if path.suffix.lower() == ".npz":
         from workbench.data.readers.npz_file import read_npz
 
-        return read_npz(path, target, target_dtype)
+        rows = read_npz(path, target, target_dtype)
+        return rows._replace(source=RowSource(str(path.absolute()), target or ""))
     if _is_csv(path):
         return _read_table(path, target, target_dtype, None)
     raise DataError(f"{display_path(path)} is not a .npz file, a .csv file or a folder of images.")

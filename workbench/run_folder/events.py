@@ -90,11 +90,12 @@ class EventWriter:
 class EventReader:
     """Reads events as they are appended.
 
-    An incomplete last line is left for the next poll. A complete line that is not a valid event is
-    skipped and counted.
+    An incomplete last line is left for the next poll. A complete line that is not a valid event,
+    or whose steps were recorded before, is skipped and counted.
 
     Attributes:
-        skipped: number of invalid lines.
+        skipped: number of lines that were skipped.
+        missing_steps: number of steps before the last one that no line records.
     """
 
     def __init__(self, path: Path) -> None:
@@ -103,6 +104,8 @@ class EventReader:
         self._overlong = False
         """Whether the next bytes are the rest of a line that is skipped."""
         self.skipped = 0
+        self.missing_steps = 0
+        self._last_step = 0
 
     def poll(self) -> list[Event]:
         """The events since the last poll."""
@@ -114,13 +117,25 @@ class EventReader:
             with self._path.open("rb", buffering=READ_BYTES) as file:
                 for line in self._new_lines(file):
                     event = parse_event(line)
-                    if event is None:
+                    if event is None or not self._follows(event):
                         self.skipped += 1
                     else:
                         events.append(event)
         except OSError:  # removed with its folder meanwhile
             pass
         return events
+
+    def _follows(self, event: Event) -> bool:
+        """Whether its steps come after those before; a resumed run trains some again."""
+        if event["event"] in ("resuming", "restored"):
+            self._last_step = event["step"]
+        elif event["event"] == "steps":
+            first = event["first_step"]
+            if first <= self._last_step:
+                return False
+            self.missing_steps += first - self._last_step - 1
+            self._last_step = first + len(event["losses"]) - 1
+        return True
 
     def _new_lines(self, file: BinaryIO) -> Iterator[bytes]:
         """Complete lines that were not read before, one at a time in memory."""

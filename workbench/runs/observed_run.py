@@ -16,6 +16,7 @@ from workbench.runs.record.activity import ENDED, Activity, Progress, Status
 from workbench.runs.record.labelled_run import LabelledRun
 from workbench.runs.record.reader import RunReader
 from workbench.runs.record.recorded_run import RecordedRun
+from workbench.runs.run_title import step_word
 from workbench.settings.config import TrainingConfig, read_config
 
 
@@ -112,6 +113,24 @@ class ObservedRun(LabelledRun, RecordedRun):
     def skipped_events(self) -> int:
         """Number of invalid lines in the event log so far."""
         return self._activity.now().skipped_events
+
+    @property
+    def damage(self) -> str:
+        """What is missing of its record, in a sentence; empty if nothing is."""
+        activity = self._activity.now()
+        path, skipped, missing = self.folder.events_path, *activity.damage
+        recorded, taken = activity.done_steps, (self.summary or {}).get("steps") or 0
+        if skipped == 1:
+            return f"1 line of {path} cannot be read: what it recorded is missing."
+        if skipped:
+            return f"{skipped:,} lines of {path} cannot be read: what they recorded is missing."
+        if missing:
+            verb = "is" if missing == 1 else "are"
+            return f"{path} is incomplete: {missing:,} of its steps {verb} missing."
+        if recorded < taken:
+            where = f"{step_word(self.spec)} {recorded:,} of {taken:,}"
+            return f"{path} ends at {where}: the rest is missing."
+        return ""
 
     @property
     def checkpoint(self) -> Path | None:

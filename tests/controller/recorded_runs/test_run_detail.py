@@ -29,3 +29,15 @@ def test_settings_are_written_shortly_but_exactly() -> None:
     for rate, text in ((1e12, "1e+12"), (0.12345678, "0.12345678")):
         run = write_run(f"rate-{text}", [], DONE, learning_rate=rate)
         assert dict(describe_run(run).settings)["learning_rate"] == text
+
+
+def test_steps_that_are_missing_or_recorded_twice_are_said_and_not_drawn() -> None:
+    first, second = steps(1, [1.0, 1.0], [3.0, 2.0]), steps(3, [1.0, 1.0], [1.5, 1.0])
+    late = steps(5, [1.0], [0.5])
+    missing = write_run("gap", [first, late], DONE)
+    assert describe_run(missing).problem.endswith("is incomplete: 2 of its steps are missing.")
+    twice = write_run("twice", [first, second, first, late], DONE)
+    assert describe_run(twice).problem.endswith("cannot be read: what it recorded is missing.")
+    assert twice.history["step"].tolist() == [1, 2, 3, 4, 5]
+    again = {"event": "restored", "step": 2}
+    assert describe_run(write_run("resumed", [first, second, again, second], DONE)).problem == ""

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tests.runs.written import steps, write_run
-from workbench.runs.figures.figure import UNMEASURED, plot_run, plot_runs
+from workbench.runs.figures.figure import MOST_MARKERS, UNMEASURED, plot_run, plot_runs
 
 
 def line(axes: Axes, index: int = 0) -> tuple[list[float], list[float]]:
@@ -138,3 +138,13 @@ def test_a_panel_without_a_point_says_so_and_has_no_numbers() -> None:
     _, throughput, _ = plot_run(run).axes
     assert [text.get_text() for text in throughput.texts] == [UNMEASURED]
     assert not throughput.get_yticks().size
+
+
+def test_many_evaluations_are_a_line_and_no_band_of_markers() -> None:
+    for count, marker in ((MOST_MARKERS, "o"), (MOST_MARKERS + 1, "None")):
+        evaluations = [evaluation(step, 0.5) for step in range(1, count + 1)]
+        run = write_run("a", [steps(1, [1.0] * count), *evaluations], {"status": "completed"})
+        drawn = plot_run(run).axes[0].lines[1]
+        assert len(np.asarray(drawn.get_xdata())) == count
+        assert drawn.get_marker() == marker
+        assert (drawn.get_linestyle() == "-") == (marker == "None")

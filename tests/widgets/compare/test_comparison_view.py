@@ -21,6 +21,10 @@ def test_recorded_runs_are_read_once_and_nothing_is_said_to_start(
     try:
         said: list[str] = []
         view.ratios.observe(lambda change: said.append(change.new), "verdict")
+        hints: list[tuple[str, list[str]]] = []
+        view.table.observe(
+            lambda change: hints.append((view.charts.hint, view.differences.runs)), "hint"
+        )
         filled: list[Any] = []
         fill = view.table.show
 
@@ -33,6 +37,8 @@ def test_recorded_runs_are_read_once_and_nothing_is_said_to_start(
         until(lambda: len(said) == 2)
         time.sleep(3 * PERIOD_S)  # in which it would be read again
         assert said[0] == READING
+        assert hints[0] == (READING, []), "what differs is not known before the runs are read"
+        assert len(view.differences.runs) == 2
         assert said[1].startswith("Samples per second")
         assert filled == [view.comparison]
     finally:

@@ -14,7 +14,7 @@ from workbench.display.quantities import duration_text
 from workbench.run_folder.worst_predictions import read_worst_predictions
 from workbench.runs import Run
 from workbench.runs.record.duration import started_at
-from workbench.runs.run_title import step_word, trained_by
+from workbench.runs.run_title import trained_by
 from workbench.settings.config import TrainingConfig
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def describe_run(run: Run) -> RunDescription:
     facts += [("Checkpoint", str(run.checkpoint))] if run.checkpoint else []
     facts.append(("Folder", str(run.folder.path)))
     error = summary.get("error") or summary.get("resume_error") or {}
-    problem = " ".join(filter(None, (run.error, run.reason, _damage(run))))
+    problem = " ".join(filter(None, (run.error, run.reason, run.damage)))
     if run.status == "failed":
         facts.append(("Log", str(run.folder.log_path)))
     worst, worst_problem = _worst_rows(run)
@@ -103,22 +103,6 @@ def describe_run(run: Run) -> RunDescription:
         federated=run if federation else None,
         classes=tuple(WorstRowsReader().classes(run)) if federation else (),
     )
-
-
-def _damage(run: Run) -> str:
-    """What is missing of the record, because lines of it are corrupt or its end was cut off; empty
-    if nothing is."""
-    found = []
-    if count := run.skipped_events:
-        lines = "1 line" if count == 1 else f"{count:,} lines"
-        found.append(
-            f"{lines} of {run.folder.events_path} cannot be read: what they recorded is missing."
-        )
-    recorded, taken = run.progress.done_steps, (run.summary or {}).get("steps") or 0
-    if recorded < taken:
-        where = f"{step_word(run.spec)} {recorded:,} of {taken:,}"
-        found.append(f"{run.folder.events_path} ends at {where}: the rest is missing.")
-    return " ".join(found)
 
 
 def _worst_rows(run: Run) -> tuple[list[ShownRow], str]:

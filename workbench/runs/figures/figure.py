@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 SMOOTH_POINTS = 60
 """Approximate number of points of a throughput curve, each the mean over adjacent steps."""
+MOST_MARKERS = 100
+"""Number of evaluations up to which each has a marker."""
 UNMEASURED = "no step after those that are\nexcluded from throughput"
 """In place of a throughput curve without a point."""
 
@@ -68,11 +70,14 @@ def draw_evaluations(axes: Axes, run: ObservedRun, style: Mapping[str, Any]) -> 
     evaluations = run.evaluations
     if not len(evaluations):
         return
+    # Many markers would be one thick band.
+    few = len(evaluations) <= MOST_MARKERS
     labelled = "test split" in axes.get_legend_handles_labels()[1]
     axes.plot(
         evaluations["step"],
         evaluations["loss"],
-        "o",
+        "o" if few else "-",
+        linewidth=0.8,
         color=style["color"],
         markeredgecolor="#171717",
         markersize=4,

@@ -59,8 +59,13 @@ class Activity:
 
     @property
     def skipped_events(self) -> int:
-        """Number of lines that are not valid events."""
+        """Number of lines that are not valid events, or whose steps were recorded before."""
         return self._events.skipped
+
+    @property
+    def damage(self) -> tuple[int, int]:
+        """Number of those lines, and of the steps before the last one that no line records."""
+        return self._events.skipped, self._events.missing_steps
 
     def now(self) -> Activity:
         """Apply new events and return this object."""

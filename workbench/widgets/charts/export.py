@@ -24,7 +24,7 @@ from workbench.chart_series.blocks import (
 from workbench.chart_series.smoothing import rate_window
 from workbench.errors import RunError
 from workbench.figures.engine_style import drawn_line
-from workbench.figures.static_figure import from_zero, legend_label, make_figure
+from workbench.figures.static_figure import from_zero, legend_label, make_figure, number_steps
 from workbench.files.output_file import replacing_file
 from workbench.widgets.charts.messages import metric_index
 from workbench.widgets.charts.values import shown_metric, spreads
@@ -121,6 +121,8 @@ class ChartFile:
                 from_zero(panel)
             if self.window:
                 panel.set_xlim(*self.window)
+            if self.axis == "step":
+                number_steps(panel)
         handles, labels = panels[0].get_legend_handles_labels()
         if labels:
             figure.legend(

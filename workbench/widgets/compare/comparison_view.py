@@ -171,9 +171,15 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         starting = isinstance(comparison, Comparison) and not comparison.ended
         self.ratios.clear(STARTING if starting else READING)
         self.ratios.remark(remark)
-        self.table.clear(RUNNING_HINT)
         self.statistics.clear()
-        self.differences.show(comparison)
+        if comparison.ended:
+            # They are shown together once the runs are read, which takes seconds for long ones.
+            self.charts.hint = READING
+            self.table.clear(READING)
+            self.differences.clear()
+        else:
+            self.table.clear(RUNNING_HINT)
+            self.differences.show(comparison)
         # The tick that follows reads the runs: one here would read those that have ended twice.
 
     def _tick(self) -> bool:
@@ -211,7 +217,8 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         return curve_styles(_engines(self.comparison))
 
     def _failed(self, error: Exception) -> None:
-        self.table.clear(f"{FAILED_HINT}{error}")
+        self.charts.hint = f"{FAILED_HINT}{error}"
+        self.table.clear(self.charts.hint)
 
 
 def names_of(comparison: Comparison | RunComparison) -> list[str]:

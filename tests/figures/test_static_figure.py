@@ -1,0 +1,46 @@
+"""The axis of steps in static figures."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from workbench.figures.static_figure import label, make_figure, step_text
+
+
+@pytest.mark.parametrize(
+    ("step", "text"),
+    [
+        (0, "0"),
+        (900, "900"),
+        (2_500, "2,500"),
+        (250_000, "250k"),
+        (1_000_000, "1M"),
+        (1_200_000, "1.2M"),
+        (1_250_000, "1,250k"),
+        (12_345_600, "12,345.6k"),
+        (236_545, "236,545"),
+    ],
+)
+def test_a_number_of_steps_is_short_and_exact(step: int, text: str) -> None:
+    assert step_text(step) == text
+
+
+@pytest.mark.parametrize("steps", [3, 88, 9_876, 700_000, 1_000_000])
+def test_the_numbers_of_steps_do_not_overlap(steps: int) -> None:
+    figure, panels = make_figure(3, "a run")
+    for axes in panels:
+        axes.plot([1, steps], [1.0, 2.0])
+        label(axes, "Loss", "loss of the batch")
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    for axes in panels:
+        low, high = axes.get_xlim()
+        places = [at for at in axes.get_xticks() if low <= at <= high]
+        texts = [each for each in axes.get_xticklabels() if low <= each.get_position()[0] <= high]
+        assert len(texts) == len(places) > 1
+        boxes = [each.get_window_extent(canvas.get_renderer()) for each in texts]
+        assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
+        assert axes.xaxis.get_offset_text().get_text() == ""
