@@ -86,6 +86,10 @@ def test_a_kernel_restart_is_shown_and_disables_the_buttons(
     expect(notebook.status).to_contain_text("The kernel that made this page was restarted")
     for name in ("Train", "Compare", "Stop"):
         expect(notebook.button(name)).to_be_disabled()
+    hint = page.locator(".wb-step-train .wb-plot-hint").first
+    expect(hint).to_have_css("visibility", "hidden")
+    notebook.go_to("Runs")
+    expect(page.locator(".wb-run-actions")).to_have_css("opacity", "0.55")
     notebook.go_to("Model")  # what is shown can still be read
     notebook.wait_for_kernel()
     notebook.run(0)
