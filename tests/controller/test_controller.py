@@ -424,7 +424,11 @@ def test_the_message_follows_what_is_typed(make: Make) -> None:
     assert controller.state.message == wrong
     controller.train()
     assert controller.wait(PATIENCE_S)
-    assert "epochs=-1" in controller.state.message
+    assert controller.state.message == "1 setting is wrong: Epochs. The field says why."
+    controller.compare()
+    assert controller.wait(PATIENCE_S)
+    assert "Wait for idle machine (s)" in controller.state.message
+    assert len(wb.runs()) == 0
     for name in ("quiet_s", "epochs"):
         controller.typed.type(name, "")
     assert controller.state.message == ready

@@ -132,7 +132,8 @@ def test_a_layer_that_never_runs_and_one_without_a_batch() -> None:
     }
     assert list(layers) == ["places", "attention", "attention.out_proj"]
     assert layers["places"].output_shape == (3, 4)
-    assert layers["attention"] == Layer("attention", "MultiheadAttention", ("batch", 3, 4), 60, 240)
+    attention = Layer("attention", "MultiheadAttention", ("batch", 3, 4), 60, 240, 264)
+    assert layers["attention"] == attention
     assert layers["attention.out_proj"].output_shape is None
 
 

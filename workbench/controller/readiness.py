@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from workbench.artifacts.footprint import Estimate
 from workbench.controller.footprint_prediction import ArtifactsWithFootprint
-from workbench.controller.forms.typed_settings import TypedSettings, wrong_settings
+from workbench.controller.forms.typed_settings import TypedSettings, refusal
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
 from workbench.controller.state import State
@@ -119,11 +119,7 @@ class Readiness(View):
         if wrong:
             self._show(State("idle", "error", wrong))
         elif self._model is not None:
-            labels = self._typed.wrong()
             ready = f"{self._model.name} is ready. {self.hint}".rstrip()
-            if labels:
-                says = "The field says" if len(labels) == 1 else "Each field says"
-                ready = f"{wrong_settings(len(labels))}: {', '.join(labels)}. {says} why."
-            self._show(State("idle", "idle", ready))
+            self._show(State("idle", "idle", refusal(self._typed.wrong()) or ready))
         else:
             self._show(CHOOSE)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.errors import ConfigError
+from workbench.errors import ConfigError, RunError
 from workbench.models import Model
 from workbench.settings.config import TrainingConfig
 
@@ -61,6 +61,8 @@ class Setup:
     """Values given in the fields of each task whose section is open, by the task's name."""
     personalised: dict[str, str] = field(default_factory=dict)
     """Id of the last run of the pad of each model."""
+    refusals: dict[str, str] = field(default_factory=dict)
+    """Why the steps "train" and "compare" refuse what is typed; empty where they do not."""
     profiled: bool = False
     """Whether the artifacts of this model were profiled."""
     comparison_steps: int = COMPARISON_STEPS
@@ -78,6 +80,15 @@ class Setup:
     def copy(self) -> Setup:
         """A copy, independent of later changes."""
         return copy.deepcopy(self)
+
+    def check_typed(self, step: str) -> None:
+        """Refuse to start "train" or "compare" with a field that is wrong.
+
+        Raises:
+            RunError: names the fields.
+        """
+        if why := self.refusals.get(step):
+            raise RunError(why)
 
     def chosen_engines(self) -> list[str]:
         """The engines, at least one.

@@ -41,3 +41,8 @@ def test_steps_that_are_missing_or_recorded_twice_are_said_and_not_drawn() -> No
     assert twice.history["step"].tolist() == [1, 2, 3, 4, 5]
     again = {"event": "restored", "step": 2}
     assert describe_run(write_run("resumed", [first, second, again, second], DONE)).problem == ""
+
+
+def test_patterns_are_written_as_they_are_typed() -> None:
+    run = write_run("frozen", [], DONE, requires_grad=["*", "!hidden*"])
+    assert dict(describe_run(run).settings)["requires_grad"] == "*, !hidden*"

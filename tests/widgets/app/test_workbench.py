@@ -180,13 +180,14 @@ def test_a_comparison_waits_for_an_idle_machine_as_long_as_the_form_states(
     page.set(quiet_s=-1)
     page.compare()
     assert page.wait(PATIENCE_S)
-    assert "quiet_s=-1.0 must be a number of seconds, 0 or more" in page.status.message
+    wrong = "1 setting is wrong: Wait for idle machine (s). The field says why."
+    assert page.status.message == wrong
 
 
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [
-        ("epochs", -1, "epochs=-1"),
+        ("epochs", -1, "1 setting is wrong: Epochs. The field says why."),
         ("batch_size", 100_000, "batch_size=100000 is larger than"),
         ("loss", "mse", "mse"),
     ],

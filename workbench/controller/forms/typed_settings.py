@@ -102,6 +102,7 @@ class TypedSettings:
         self._setup.federation = further.get("federation")
         self._setup.comparison_steps = further.get("comparison_steps", COMPARISON_STEPS)
         self._setup.quiet_s = further.get("quiet_s", 0.0)
+        self._setup.refusals = {step: refusal(self.wrong(step)) for step in ("train", "compare")}
         for callback in self._observers:
             callback()
 
@@ -110,6 +111,14 @@ def _of_training(name: str, problem: str) -> bool:
     """Whether the problem of a field does not concern a comparison."""
     federated = name.partition(".")[0] == "federation" or ELSEWHERE.get(name) == problem
     return federated or name == "detached" or name in TRAINING_ONLY
+
+
+def refusal(labels: Sequence[str]) -> str:
+    """Why settings are refused, from the labels of the wrong fields; empty where there is none."""
+    if not labels:
+        return ""
+    says = "The field says" if len(labels) == 1 else "Each field says"
+    return f"{wrong_settings(len(labels))}: {', '.join(labels)}. {says} why."
 
 
 def wrong_settings(count: int) -> str:

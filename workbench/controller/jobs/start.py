@@ -18,6 +18,7 @@ Load = Callable[[], tuple[Model, Dataset]]
 
 def start_training(setup: Setup, load: Load) -> Job:
     """Train with each chosen engine, one after another, or with clients."""
+    setup.check_typed("train")
     model, dataset = load()
     if setup.federation is not None:
         settings = {**federate_settings(setup.federation), **setup.clients_settings()}
@@ -31,6 +32,7 @@ def start_training(setup: Setup, load: Load) -> Job:
 
 def start_comparison(setup: Setup, load: Load) -> Job:
     """Compare the chosen engines in lockstep."""
+    setup.check_typed("compare")
     model, dataset = load()
     engines, settings = setup.chosen_engines(), setup.comparison_settings()
     return ComparisonJob(compare(model, dataset, engines, **settings))

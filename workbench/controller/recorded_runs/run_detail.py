@@ -144,6 +144,8 @@ def _setting_text(value: Any) -> str:
     if isinstance(value, BaseModel):
         changed = value.model_dump(exclude_defaults=True)
         value = ", ".join(f"{name}={each}" for name, each in changed.items())
+    if isinstance(value, tuple):
+        value = ", ".join(map(str, value))
     text = str(value)
     if isinstance(value, float) and float(f"{value:g}") == value:
         text = f"{value:g}"  # 1e+12 in place of 13 digits
