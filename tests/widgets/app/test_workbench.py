@@ -137,6 +137,8 @@ def test_results_of_another_model_are_named_and_not_shown(make_page: MakePage) -
     until(lambda: page.trainer.charts.hint.startswith(elsewhere))
     assert page.trainer.charts.curves == []
     assert not page.trainer.statistics.engines
+    until(lambda: page.status.message.startswith("digits-cnn is ready"))  # with its data
+    assert page.trainer.charts.hint.startswith(elsewhere)
     page.compare()
     assert page.wait(PATIENCE_S)
     until(lambda: page.comparison.table.rows)

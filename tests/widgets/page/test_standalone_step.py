@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import workbench as wb
-from tests.controller.recording_view import until
+from tests.controller.recording_view import PATIENCE_S, until
 from workbench.widgets import ArtifactBuilder, ModelView, Trainer
 from workbench.widgets.page.standalone_step import StandaloneStep
 
@@ -58,9 +58,10 @@ def test_a_step_alone_trains_a_model_without_a_dataset_of_its_own(
     assert trainer.controls.usable() == []
     assert trainer.charts.hint == "A dataset is missing."
     builder.generate()
-    until(lambda: builder.graphs.children)
     assert builder.status is not None
-    assert builder.status.message == "Generated the artifacts of mine."
+    status = builder.status
+    until(lambda: status.message == "Generated the artifacts of mine.", 3 * PATIENCE_S)
+    until(lambda: builder.graphs.children)
     digits = wb.load_model("digits-mlp")
     digits.dataset = None
     given = Trainer(digits, data="digits")

@@ -166,8 +166,9 @@ class TrainView(View):
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         if self._hint != EMPTY_HINT:
             missing = DATA_HINT if self._step.controls is None else GIVE_DATA_HINT
+            shown = self._step.charts.hint == self._hint
             self._hint = missing if preview is None else READY_HINT
-            if self._job is None:
+            if shown:  # not what a run that starts does, or where the results before are
                 self._step.charts.hint = self._hint
 
     def show_engines(self, rows: EngineRows) -> None:

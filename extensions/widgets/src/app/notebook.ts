@@ -25,7 +25,9 @@ export interface Notebook {
     setMetadata?(key: string, value: unknown): void;
     sharedModel?: { insertCell(index: number, cell: object): unknown };
   };
-  contentsModel?: { writable?: boolean } | null;
+  /** As the server knows it. */
+  path?: string;
+  contentsModel?: { writable?: boolean; last_modified?: string } | null;
   save?(): Promise<void>;
 }
 
@@ -60,21 +62,42 @@ export function shownWidgets(notebook: Notebook): Set<string> {
 
 const saves = new WeakMap<Notebook, Promise<void>>();
 
+/** Difference of two times of a file, in milliseconds, from which JupyterLab asks before it overwrites it. */
+const MARGIN_MS = 500;
+
 /**
  * Saves the notebook as JupyterLab's own autosave would, after the saves asked for before: of two
- * that overlap the second finds a file newer than it knows, and asks whether to overwrite it.
+ * that overlap the second finds a file newer than it knows, and asks whether to overwrite it. A file
+ * that something else changed is not saved: the question would cover the buttons of a run.
  */
 export function saveIfChanged(notebook: Notebook): Promise<void> {
   const before = saves.get(notebook) ?? Promise.resolve();
   const saved = before.then(async () => {
     const { model, contentsModel } = notebook;
     if (!model?.dirty || model.readOnly || contentsModel?.writable === false) return;
+    if (await isNewerOnDisk(notebook)) return;
     await notebook.save?.();
   });
   // A failed save, which JupyterLab has reported, does not prevent the next one.
   const settled = saved.catch(() => undefined);
   saves.set(notebook, settled);
   return settled;
+}
+
+/** Whether the file was written since this page loaded or saved it; false where that is not known. */
+async function isNewerOnDisk({ path, contentsModel }: Notebook): Promise<boolean> {
+  const known = Date.parse(contentsModel?.last_modified ?? "");
+  const config = document.getElementById("jupyter-config-data")?.textContent;
+  if (!path || Number.isNaN(known) || !config) return false;
+  try {
+    const { baseUrl } = JSON.parse(config) as { baseUrl: string };
+    const file = path.split("/").map(encodeURIComponent).join("/");
+    const answer = await fetch(`${baseUrl}api/contents/${file}?content=0`, { cache: "no-store" });
+    const { last_modified } = (await answer.json()) as { last_modified?: string };
+    return Date.parse(last_modified ?? "") - known > MARGIN_MS;
+  } catch {
+    return false; // JupyterLab asks the server again, and reports what it finds
+  }
 }
 
 /** Inserts a code cell below the one whose output shows the widget; false where there is none. */

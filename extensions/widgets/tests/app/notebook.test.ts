@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { insertCellBelow, keepOutputs, type Notebook, type Output, saveIfChanged } from "../../src/app/notebook";
 import { keepPlaceholder } from "../../src/app/placeholder";
 
@@ -25,6 +25,36 @@ describe("saving the notebook", () => {
     model.dirty = false;
     await saveIfChanged(notebook);
     expect(saves).toBe(3);
+  });
+
+  it("leaves a file alone that something else has changed", async () => {
+    const config = document.createElement("script");
+    config.id = "jupyter-config-data";
+    config.type = "application/json";
+    config.textContent = '{"baseUrl": "/hub/"}';
+    document.body.append(config);
+    const asked: string[] = [];
+    let written = "2026-01-01T00:00:09Z";
+    vi.stubGlobal("fetch", async (url: string) => {
+      asked.push(url);
+      if (written === "gone") throw new TypeError("Failed to fetch");
+      return { json: async () => ({ last_modified: written }) };
+    });
+    let saves = 0;
+    const notebook: Notebook = {
+      path: "my folder/a.ipynb",
+      contentsModel: { last_modified: "2026-01-01T00:00:00Z" },
+      model: { dirty: true, readOnly: false },
+      save: async () => {
+        saves += 1;
+      },
+    };
+    await saveIfChanged(notebook);
+    expect([saves, asked]).toEqual([0, ["/hub/api/contents/my%20folder/a.ipynb?content=0"]]);
+    for (written of ["2026-01-01T00:00:00.4Z", "gone"]) await saveIfChanged(notebook);
+    expect(saves).toBe(2);
+    config.remove();
+    vi.unstubAllGlobals();
   });
 
   it("continues after a save that failed", async () => {
