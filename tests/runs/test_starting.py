@@ -240,10 +240,10 @@ def test_a_folder_holds_all_that_a_worker_needs(digits: Dataset, config: Trainin
     )
     write_run_folder(
         other, model(), digits, config, granted_steps=0, detached=True,
-        base={"run": "a"}, federation=lambda given: {**record, "split": given.id},
+        base={"run": "a", "except": []}, federation=lambda given: {**record, "split": given.id},
     )  # fmt: skip
     spec = json.loads(other.spec_path.read_text())
-    assert (spec["detached"], spec["base"]) == (True, {"run": "a"})
+    assert (spec["detached"], spec["base"]) == (True, {"run": "a", "except": []})
     assert spec["federation"]["split"] == other.id
     assert [weight[0] for weight in spec["adapted_weights"]] == ["weight"]
     assert not ControlReader(other.control_path).granted(0)
@@ -262,7 +262,8 @@ def test_each_kind_of_run_starts_its_worker(
     monkeypatch.setattr(PROGRAM, "start_worker", start)
     record = {"split": "by hand", "clients": [], "options": {}, "parameters": []}
     options: dict[str, Any] = {"federation": lambda _: record} if federated else {}
-    found = launch(model(), digits, config, granted_steps=4, base={"run": "b"}, **options)
+    base = {"run": "b", "except": []}
+    found = launch(model(), digits, config, granted_steps=4, base=base, **options)
     [(folder, written, code, lock, detached, package, locked)] = begun
     assert (found.folder, found.worker, found.code) == (folder, "a worker", code)
     assert folder.path.parent == home() / "runs"
@@ -272,7 +273,7 @@ def test_each_kind_of_run_starts_its_worker(
     assert package == (FEDERATED_WORKER if federated else WORKER)
     assert lock is not None
     assert not is_locked(folder.watchdog_lock_path), "its copy is of the worker"
-    assert folder.read_spec()["base"] == {"run": "b"}
+    assert folder.read_spec()["base"] == base
     reader = ControlReader(folder.control_path)
     assert [reader.granted(done) for done in (3, 4)] == [True, False]
 
