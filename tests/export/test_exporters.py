@@ -76,6 +76,34 @@ def test_nodes_right_under_a_submodule_called_model_have_their_layer(name: str) 
 
 
 @pytest.mark.parametrize("name", EXPORTERS)
+def test_an_input_that_the_module_does_not_read_is_one_of_the_graph(name: str) -> None:
+    class Second(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(3, 2)
+
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return self.layer(y)
+
+    given = (torch.ones(2, 5, dtype=torch.int64), torch.ones(2, 3))
+    graph = export_onnx(
+        Second(),
+        given,
+        input_names=["x", "y"],
+        output_names=["z"],
+        training=True,
+        exporters=[name],
+    )
+    x, y = graph.graph.input
+    assert (x.name, y.name) == ("x", "y")
+    assert x.type.tensor_type.elem_type == onnx.TensorProto.INT64
+    assert [each.dim_param or each.dim_value for each in x.type.tensor_type.shape.dim] == [
+        "batch",
+        5,
+    ]
+
+
+@pytest.mark.parametrize("name", EXPORTERS)
 def test_both_exports_compute_the_results_of_the_module(name: str) -> None:
     module = net().eval()
     graph = export(module, 1, 6, training=False, exporters=[name])

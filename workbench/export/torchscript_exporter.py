@@ -67,6 +67,7 @@ def export_by_tracing(module: torch.nn.Module, signature: Signature, opset: int)
                 dynamic_axes=dict(zip(signature.input_names, signature.axes, strict=True)),
             )
         proto = onnx.load(path)
+    _restore_inputs(proto, signature)
     _name_nodes(proto, {name for name, _ in module.named_modules()})
     _check(proto, module, signature)
     return serde.deserialize_model(proto)
@@ -101,6 +102,24 @@ def _buffers_unwritten(module: torch.nn.Module) -> Iterator[None]:
     if written:
         names = ", ".join(map(repr, written))
         raise ModelError(f"tracing forgets what the module writes into its buffers {names}.")
+
+
+def _restore_inputs(proto: onnx.ModelProto, signature: Signature) -> None:
+    """Declare the inputs that the module does not read, which tracing leaves out of the graph."""
+    from onnx import helper
+
+    declared = {value.name: value for value in proto.graph.input}
+    inputs = []
+    for name, tensor, axes in zip(
+        signature.input_names, signature.inputs, signature.axes, strict=True
+    ):
+        shape = [axes.get(axis, size) for axis, size in enumerate(tensor.shape)]
+        kind = helper.np_dtype_to_tensor_dtype(tensor.detach().numpy().dtype)
+        unread = helper.make_tensor_value_info(name, kind, shape)
+        inputs.append(declared.pop(name, unread))
+    inputs += declared.values()
+    del proto.graph.input[:]
+    proto.graph.input.extend(inputs)
 
 
 def _name_nodes(proto: onnx.ModelProto, modules: Set[str]) -> None:

@@ -32,6 +32,9 @@ SETTINGS: Mapping[str, tuple[int, ...]] = {
 MASK_MAGNITUDE = 1e4
 """A tensor with values this large is an attention mask, not a parameter."""
 
+UNKNOWN = "unk__"
+"""Shape inference names the sizes that it does not know unk__0, unk__1 etc."""
+
 
 def batch_axis_name(model: onnx.ModelProto) -> str | None:
     """Name of the first axis of the first input; None if it is unnamed or static."""
@@ -72,8 +75,7 @@ def value_shape(value: onnx.ValueInfoProto, batch_name: str | None) -> tuple[int
     """Shape of a value: "batch" for the batch axis, a unique name for unnamed dynamic axes."""
     sizes: list[int | str] = []
     for axis, dim in enumerate(value.type.tensor_type.shape.dim):
-        # Shape inference names unknown sizes unk__0, unk__1 etc.
-        nameless = not dim.dim_param or dim.dim_param.startswith("unk__")
+        nameless = not dim.dim_param or dim.dim_param.startswith(UNKNOWN)
         if dim.HasField("dim_value"):
             sizes.append(dim.dim_value)
         elif (nameless and axis == 0) or (batch_name and dim.dim_param == batch_name):
@@ -81,6 +83,19 @@ def value_shape(value: onnx.ValueInfoProto, batch_name: str | None) -> tuple[int
         else:
             sizes.append(f"{value.name}_{axis}" if nameless else dim.dim_param)
     return tuple(sizes)
+
+
+def unname_sizes(model: onnx.ModelProto) -> None:
+    """Remove the names of unknown sizes from the shapes of values, in place.
+
+    Where ONNX Runtime builds the gradient of a node that broadcasts, it takes sizes of two names
+    for equal: it would not sum that of `x[:, :1]` in `x + x[:, :1]`, a size that inference does not
+    know. Those without a name it compares when the graph runs.
+    """
+    for value in model.graph.value_info:
+        for size in value.type.tensor_type.shape.dim:
+            if size.dim_param.startswith(UNKNOWN):
+                size.Clear()
 
 
 def parameter_specs(model: onnx.ModelProto) -> dict[str, ParameterSpec]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.errors import UntrainableError
+from workbench.onnx_io.graph import unname_sizes
 from workbench.onnx_io.graph_metadata import BACKWARD, FUNCTION, LAYER, LINE
 from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.trainable.constants import mark_state
@@ -229,4 +230,6 @@ def _write(model: ir.Model) -> onnx.ModelProto:
 
     # Nodes without use stay: their removal takes unused outputs along, which gradients read.
     passes.NameFixPass()(model)
-    return serde.serialize_model(model)
+    made = serde.serialize_model(model)
+    unname_sizes(made)
+    return made

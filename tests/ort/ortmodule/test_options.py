@@ -173,7 +173,9 @@ def test_embedding_sparsity_without_padding_changes_nothing(answers: Answers) ->
     assert answer["optimized"] == answers["default"]["optimized"]
 
 
-@pytest.mark.parametrize("name", ["padding", "padding_pooled", "padding_weighted"])
+@pytest.mark.parametrize(
+    "name", ["padding", "padding_pooled", "padding_weighted", "padding_traced"]
+)
 def test_layers_by_token_compute_no_padding(name: str, answers: Answers) -> None:
     check_padding(answers[name])
 

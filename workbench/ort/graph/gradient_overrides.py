@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from workbench.onnx_io.graph import unname_sizes
 from workbench.onnx_io.rewrite_check import check_rewrite, output_specs
 from workbench.ort.native import native
 
@@ -44,6 +45,7 @@ class HiddenNodes:
             return model
         # The types of a hidden node's outputs are known only from the graph.
         made = onnx.shape_inference.infer_shapes(model, data_prop=True)
+        unname_sizes(made)
         if not any(entry.domain == _DOMAIN for entry in made.opset_import):
             made.opset_import.append(onnx.helper.make_opsetid(_DOMAIN, 1))
         named = {node.name: node for node in made.graph.node}
