@@ -50,10 +50,12 @@ def export_by_tracing(module: torch.nn.Module, signature: Signature, opset: int)
     import torch
     from onnx_ir import serde
 
+    from workbench.export.traced.safe_attention import SafeAttention
+
     refuse_padding(module)
     with temporary_folder() as folder:
         path = folder / "traced.onnx"
-        with _buffers_unwritten(module), _nothing_printed():
+        with _buffers_unwritten(module), _nothing_printed(), SafeAttention():
             torch.onnx.export(
                 module,
                 signature.inputs,

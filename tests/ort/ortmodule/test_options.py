@@ -180,6 +180,14 @@ def test_layers_by_token_compute_no_padding(name: str, answers: Answers) -> None
     check_padding(answers[name])
 
 
+def test_a_traced_attention_has_pytorchs_gradients_where_all_keys_are_masked(
+    answers: Answers,
+) -> None:
+    answer = answers["attention_traced"]
+    assert answer["loss"] <= 1e-6, f"losses differ by {answer['loss']}"
+    assert answer["gradient"] <= 1e-6, f"gradients differ by {answer['gradient']}"
+
+
 def test_a_mask_that_is_not_recognized_leaves_padding(answers: Answers) -> None:
     answer = answers["padding_turned"]
     assert answer["gradient"] <= 1e-6, f"gradients differ by {answer['gradient']}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from functools import partial
@@ -10,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from workbench import ORTModule
@@ -148,6 +150,18 @@ class WeightedTokens(AttentionPooling):
         return weighted + weighted[:, :1]
 
 
+class AttendedTokens(AttentionPooling):
+    """Attention with a mask of booleans, which hides all of a sequence of padding alone."""
+
+    def __init__(self) -> None:
+        super().__init__(hidden_by_turned_mask)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x, keep = torch.tanh(self.inner(self.tokens(tokens))), tokens != 0
+        found = functional.scaled_dot_product_attention(x, x, x, attn_mask=keep.unsqueeze(1))
+        return self.score(found) * keep.unsqueeze(-1)
+
+
 class LargestTokens(WeightedTokens):
     """The largest number of all tokens, whose ReduceMax the workbench differentiates."""
 
@@ -203,8 +217,10 @@ def trained(
         ]
         largest = max(1e-3, *(float(one.abs().max()) for one, _ in pairs))
         difference = max(float((one - other).abs().max()) for one, other in pairs) / largest
-        worst["gradient"] = max(worst["gradient"], difference)
-        worst["loss"] = max(worst["loss"], abs(losses[0] - losses[1]) / max(1.0, losses[0]))
+        gap = abs(losses[0] - losses[1]) / max(1.0, losses[0])
+        for name, found in (("gradient", difference), ("loss", gap)):
+            # max() passes over NaN.
+            worst[name] = max(worst[name], found if math.isfinite(found) else math.inf)
         for optimizer in optimizers:
             optimizer.step()
         found_by_option = {each.option: each for each in module.options_report}
@@ -255,6 +271,7 @@ PADDING: dict[str, Callable[[], Any]] = {
     ),
     "padding_weighted": partial(trained, WeightedTokens, _of_tokens),
     "padding_traced": lambda: traced(partial(trained, LargestTokens, _of_tokens)),
+    "attention_traced": lambda: traced(partial(trained, AttendedTokens, _of_tokens)),
     "padding_turned": lambda: trained(
         partial(AttentionPooling, hidden_by_turned_mask), _of_tokens, _with_tokens(1)[:1]
     ),
