@@ -98,7 +98,7 @@ class Controller:
         self.readiness.loading = self.setup.model
         # Messages about the previous model do not apply to this one.
         loading = State("idle", "busy", loading_text(self.setup.model))
-        self._show_beside(loading if self.setup.model else CHOOSE)
+        self._show_beside(loading if self.setup.model else self.readiness.choose)
         self._models.choose(model, self.setup.example_inputs)
 
     def choose_dataset(self, dataset: str, target: str = "", groups: str = "") -> None:

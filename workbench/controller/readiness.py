@@ -41,6 +41,8 @@ class Readiness(View):
             show: called with the state after each change.
             typed: settings whose problems are reported.
         """
+        self.choose = CHOOSE
+        """State while no model is chosen."""
         self.hint = "Press Train or Compare."
         """Instruction once everything is ready; empty where the view has no button for it."""
         self.dataset_remedy = CHOOSE_DATASET
@@ -122,4 +124,4 @@ class Readiness(View):
             ready = f"{self._model.name} is ready. {self.hint}".rstrip()
             self._show(State("idle", "idle", refusal(self._typed.wrong()) or ready))
         else:
-            self._show(CHOOSE)
+            self._show(self.choose)

@@ -41,6 +41,16 @@ def test_a_bare_module_is_asked_for_where_its_example_input_can_be_given(
         until(lambda status=status, said=said: status.message.endswith(said))
 
 
+def test_a_step_without_a_field_of_the_model_says_how_one_is_given(
+    steps: list[StandaloneStep],
+) -> None:
+    steps += [Trainer(), ArtifactBuilder(), ModelView()]
+    wanted = [f"Give a model, as in wb.{name}(model)." for name in ("Trainer", "ArtifactBuilder")]
+    for step, said in zip(steps, [*wanted, "Choose a model to begin."], strict=True):
+        assert step.status is not None
+        assert step.status.message == said
+
+
 def test_a_step_alone_trains_a_model_without_a_dataset_of_its_own(
     steps: list[StandaloneStep],
 ) -> None:

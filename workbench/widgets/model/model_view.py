@@ -46,7 +46,7 @@ class ModelView(StandaloneStep):
     """
 
     dataset_remedy = "choose one in the field Dataset."
-    has_example_field = True
+    has_model_fields = True
 
     def __init__(self, model: Any = None, *, controller: Controller | None = None) -> None:
         """Create the view.

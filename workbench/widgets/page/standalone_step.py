@@ -9,6 +9,7 @@ import ipywidgets
 
 from workbench.controller import Controller, Setup
 from workbench.controller.model.sources import model_or_name
+from workbench.controller.readiness import CHOOSE
 from workbench.controller.view import View
 from workbench.errors import ModelError
 from workbench.widgets.page.boxes import area
@@ -30,8 +31,8 @@ class StandaloneStep(ipywidgets.Box):  # type: ignore[misc]
     dataset_remedy = ""
     """What to do about a dataset that is missing, where the step is used alone; empty: it needs
     none."""
-    has_example_field = False
-    """Whether it has the field Example input."""
+    has_model_fields = False
+    """Whether it has the fields Model and Example input."""
 
     def _begin(
         self, controller: Controller | None, actions: tuple[str, ...] = ()
@@ -41,13 +42,16 @@ class StandaloneStep(ipywidgets.Box):  # type: ignore[misc]
         self.controller = Controller(View(), Setup()) if controller is None else controller
         if not self._is_alone:
             return []
-        self.status = Status(message=self.controller.state.message)
+        if not self.has_model_fields:
+            give = f"Give a model, as in wb.{type(self).__name__}(model)."
+            self.controller.readiness.choose = CHOOSE._replace(message=give)
+        self.status = Status(message=self.controller.readiness.choose.message)
         self.controls = Controls(
             {name: each for name, each in actions_of(self.controller).items() if name in actions}
         )
         self.controller.readiness.hint = "Press Train." if "Train" in actions else ""
         self.controller.readiness.dataset_remedy = self.dataset_remedy
-        self.controller.sources.examples_have_field = self.has_example_field
+        self.controller.sources.examples_have_field = self.has_model_fields
         self.controller.views.add(
             StatusView(self.status, self.controls, dataset_remedy=self.dataset_remedy)
         )
