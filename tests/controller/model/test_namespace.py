@@ -187,6 +187,9 @@ def test_missing_sources_are_reported_in_a_sentence(
         Sources(names).model(model, example)
     with pytest.raises(DataError, match="No dataset is chosen"):
         Sources(names).dataset("", None)
+    own = load_model(torch.nn.Linear(3, 2), example_inputs=np.ones((2, 3)), name="own")
+    with pytest.raises(DataError, match="own has no dataset of its own: pick a sample, or type"):
+        Sources(names).dataset("", own)
 
 
 @pytest.mark.fault

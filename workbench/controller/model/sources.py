@@ -137,6 +137,8 @@ class Sources:
             return load_dataset(source)
         if model is None:
             raise DataError("No dataset is chosen: pick a sample dataset, or type one.")
+        if model.dataset is None:
+            raise DataError(f"{model.name} has no dataset of its own: pick a sample, or type one.")
         return load_dataset(model)
 
 
