@@ -70,7 +70,8 @@ def test_it_agrees_with_the_growth_of_a_worker(digits: Dataset) -> None:
     assert abs(predicted / measured - 1) < ACCURACY, f"{predicted:,} of {measured:,} bytes"
     alone = run.summary["rss_before_bytes"] + RUNTIME_BYTES
     least_bytes = engine_info("ondevice").least_memory_bytes
-    assert 0.9 * alone < least_bytes < alone, "below which no run on device is started"
+    # The resident set of a process differs by some megabytes between machines.
+    assert 0.85 * alone < least_bytes < alone, "below which no run on device is started"
 
 
 def test_the_largest_batch_fits_and_the_next_does_not(
