@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationInfo, field_validator
@@ -21,21 +21,29 @@ class PlainNumbers(BaseModel):
         if not isinstance(value, bool | str | Mapping):  # as nearly all are
             return value
         name = str(info.field_name)
-        annotation = cls.model_fields[name].annotation
-        if get_origin(annotation) is dict and isinstance(value, Mapping):
+        wanted, by_key = _numbers_of(cls, name)
+        if by_key and isinstance(value, Mapping):
             for key, each in value.items():
-                _refuse(f"{name}[{key!r}]", each, get_args(annotation)[1])
-        else:
-            _refuse(name, value, annotation)
+                _refuse(f"{name}[{key!r}]", each, wanted)
+        elif not by_key:
+            _refuse(name, value, wanted)
         return value
 
 
-def _refuse(name: str, value: Any, annotation: Any) -> None:
-    if isinstance(value, bool | str) and (wanted := _numbers_alone(annotation)):
+@cache  # records of a thousand runs are read at once
+def _numbers_of(model: type[BaseModel], name: str) -> tuple[str, bool]:
+    """What to call the numbers that a field accepts, or the values of its dict: empty where it
+    accepts text or booleans too; and whether it is a dict."""
+    annotation = model.model_fields[name].annotation
+    by_key = get_origin(annotation) is dict
+    return _numbers_alone(get_args(annotation)[1] if by_key else annotation), by_key
+
+
+def _refuse(name: str, value: Any, wanted: str) -> None:
+    if wanted and isinstance(value, bool | str):
         raise ValueError(f"{name}={value_text(value)}: must be {wanted}.")
 
 
-@lru_cache  # records of a thousand runs are read at once
 def _numbers_alone(annotation: Any) -> str:
     """What to call them where a field accepts numbers and neither text nor booleans; else empty."""
     # Of a Literal the values, of a union the types.
