@@ -17,7 +17,6 @@ from workbench.profiling import Profile
 
 CHOOSE = State("idle", "idle", "Choose a model to begin.")
 
-
 CHOOSE_DATASET = "choose one in the step Model."
 
 

@@ -118,7 +118,8 @@ class ObservedRun(LabelledRun, RecordedRun):
     def damage(self) -> str:
         """What is missing of its record, in a sentence; empty if nothing is."""
         activity = self._activity.now()
-        path, skipped, missing = self.folder.events_path, *activity.damage
+        path = self.folder.events_path
+        skipped, missing = activity.skipped_events, activity.missing_steps
         recorded, taken = activity.done_steps, (self.summary or {}).get("steps") or 0
         if skipped == 1:
             return f"1 line of {path} cannot be read: what it recorded is missing."

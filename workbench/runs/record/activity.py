@@ -63,9 +63,9 @@ class Activity:
         return self._events.skipped
 
     @property
-    def damage(self) -> tuple[int, int]:
-        """Number of those lines, and of the steps before the last one that no line records."""
-        return self._events.skipped, self._events.missing_steps
+    def missing_steps(self) -> int:
+        """Number of steps before the last one that no line records."""
+        return self._events.missing_steps
 
     def now(self) -> Activity:
         """Apply new events and return this object."""
