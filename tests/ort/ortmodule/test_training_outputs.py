@@ -63,7 +63,7 @@ def both() -> tuple[nn.Module, ORTModule]:
     """The plain module, and an equal one in an ORTModule that computes its loss alone."""
     torch.manual_seed(0)
     plain = Tagger()
-    return plain, ORTModule(copy.deepcopy(plain), {"training_outputs": ("loss",)})
+    return plain, ORTModule(copy.deepcopy(plain), training_outputs=("loss",))
 
 
 def assert_same_gradients(plain: nn.Module, wrapped: ORTModule) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import MethodType
@@ -87,6 +87,8 @@ class ORTModule(ModuleWrapper):
             registered with PyTorch's pytree, and objects of any class that hold no tensor of the
             graph.
         options: how to build and run the graphs: an `ORTModuleOptions`, or a dict of its fields.
+        training_outputs: the option of that name, in place of that in `options`: the results that
+            training reads, such as ("loss",). The others are computed when they are used.
         disable_randomness: in training mode too, Dropout is the identity and other random draws are
             constants, so that the results can be compared with those of another engine.
         exports: the cache of its forward graphs, for a process in which the saved model alone
@@ -108,6 +110,7 @@ class ORTModule(ModuleWrapper):
         module: nn.Module,
         options: ORTModuleOptions | Mapping[str, Any] | None = None,
         *,
+        training_outputs: Sequence[str] = (),
         disable_randomness: bool = False,
         exports: CachedExports | None = None,
     ) -> None:
@@ -120,6 +123,8 @@ class ORTModule(ModuleWrapper):
         refuse_parallel_wrappers(module)
         _refuse_scripted(module)
         chosen = make_options(options)
+        if training_outputs:
+            chosen = make_options({**chosen.changed, "training_outputs": training_outputs})
         self._settings: dict[str, Any] = {
             "options": chosen,
             "disable_randomness": disable_randomness,
