@@ -25,16 +25,7 @@ def read_json(path: Path) -> dict[str, Any]:
             object.
     """
     try:
-        # Reading a FIFO could block forever.
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise RunFolderError(f"{path} is not a file.")
-        with path.open("rb") as file:
-            text = file.read(LARGEST_BYTES + 1)
-        if len(text) > LARGEST_BYTES:
-            raise RunFolderError(
-                f"{path} is larger than {LARGEST_BYTES // 2**20} MiB, so it is no record of "
-                "the workbench."
-            )
+        text = _read(path)
         content = json.loads(text.decode())
         if b"\\u" in text:
             content = encodable_json(content)
@@ -47,6 +38,26 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise RunFolderError(f"{path} contains a JSON {type(content).__name__}, not an object.")
     return content
+
+
+def _read(path: Path) -> bytes:
+    """The content of a file."""
+    # Opening a FIFO would block until something is written to it.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise RunFolderError(f"{path} is not a file.")
+        if status.st_size > LARGEST_BYTES:
+            raise RunFolderError(
+                f"{path} is larger than {LARGEST_BYTES // 2**20} MiB, so it is no record of "
+                "the workbench."
+            )
+        # A limit given to `read` would be allocated.
+        with open(descriptor, "rb", buffering=0, closefd=False) as file:
+            return file.readall()
+    finally:
+        os.close(descriptor)
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:

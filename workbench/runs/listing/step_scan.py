@@ -102,16 +102,21 @@ class StepScan:
                 self._take_samples(file, new_bytes)
 
     def read_end(self, path: Path) -> None:
-        """Read only the end of the log at `path`, in a tenth of the time; errors are ignored."""
+        """Read only the last events of the log at `path`: the state, the last step and its loss,
+        and an evaluation among them. Errors are ignored."""
         with contextlib.suppress(OSError), _opened(path) as file:
-            self._take_tail(file, os.fstat(file).st_size)
+            for line in _last_of_each_kind(self._tail(file, os.fstat(file).st_size)[1]):
+                self._take(line)
 
     def _take_to_end(self, file: int, start: int, length: int) -> None:
         """Process the log from `start`; an incomplete last line is left for the next call."""
-        new = os.pread(file, length, start)
-        end = new.rfind(b"\n") + 1
+        self._take_lines(start, os.pread(file, length, start))
+
+    def _take_lines(self, start: int, text: bytes) -> None:
+        """Process the part of the log that begins at `start`."""
+        end = text.rfind(b"\n") + 1
         self._offset = start + end
-        for line in new[:end].split(b"\n"):
+        for line in text[:end].split(b"\n"):
             self._take(line)
 
     def _take_samples(self, file: int, new_bytes: int) -> None:
@@ -148,17 +153,18 @@ class StepScan:
             weight = max(1.0, (limit - start) / timed_bytes)
             self._samples = earlier[0] + weight * (self._samples - earlier[0])
             self._nanoseconds = earlier[1] + weight * (self._nanoseconds - earlier[1])
-        self._take_tail(file, end, TAIL_BYTES[new_bytes <= WHOLE_TAIL_BYTES :])
+        self._take_lines(*self._tail(file, end, TAIL_BYTES[new_bytes <= WHOLE_TAIL_BYTES :]))
 
-    def _take_tail(self, file: int, end: int, lengths: Sequence[int] = TAIL_BYTES) -> None:
-        """Process the last events, with at least one record of steps if there is one."""
+    def _tail(self, file: int, end: int, lengths: Sequence[int] = TAIL_BYTES) -> tuple[int, bytes]:
+        """Where the last events begin, with at least one record of steps if there is one, and
+        their lines."""
         for length in lengths:
             at = max(self._offset, end - length)
             tail = os.pread(file, end - at, at)
             first_line = tail.find(b"\n") + 1 if at else 0
             if _STEPS.search(tail, first_line) is not None or at == self._offset:
                 break
-        self._take_to_end(file, at + first_line, end - at - first_line)
+        return at + first_line, tail[first_line:]
 
     def _take(self, line: bytes) -> None:
         """Process one event."""
@@ -237,6 +243,15 @@ def _opened(path: Path) -> Iterator[int]:
         yield file
     finally:
         os.close(file)
+
+
+def _last_of_each_kind(text: bytes) -> list[bytes]:
+    """Of each kind of event the last whole line, in their order; all lines of another layout."""
+    lines: dict[bytes, bytes] = {}
+    for line in reversed(text[: text.rfind(b"\n") + 1].split(b"\n")):
+        kind = _KIND.match(line)
+        lines.setdefault(kind[1] if kind else line, line)
+    return list(lines.values())[::-1]
 
 
 def _durations(found: re.Match[bytes]) -> list[int]:
