@@ -12,8 +12,9 @@ from tests.runs.recorded import changed, recorded
 from tests.runs.written import steps, write_run
 from workbench.controller.jobs.job import ComparisonJob, Training
 from workbench.controller.jobs.outcome import outcome_of
+from workbench.controller.recorded_runs.run_detail import describe_run
 from workbench.data import Dataset
-from workbench.errors import EngineError
+from workbench.errors import EngineError, RunError
 from workbench.runs import Run
 
 PATIENCE_S = 90
@@ -137,6 +138,20 @@ def test_a_test_loss_that_is_not_finite_is_reported(digits: Dataset) -> None:
     evaluation = {"loss": None, "accuracy": None}
     changed(folder.summary_path, lambda summary: {**summary, "evaluation": evaluation})
     assert outcome_of(Run(folder)) == "Trained line on pytorch: 4 steps, test loss not finite."
+
+
+def test_the_checkpoint_of_a_run_that_failed_is_named_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    monkeypatch.setenv("WORKBENCH_FAKE", '{"raise_at": 9}')
+    run = wb.train("digits-mlp", digits, engine="fake", steps=40, checkpoint_every=4)
+    with pytest.raises(RunError):
+        run.wait()
+    kept = " Its checkpoint after step 8 is kept: Resume in Runs continues from it."
+    sentence, log = outcome_of(run).splitlines()
+    assert sentence.endswith(f".{kept}")
+    assert log == f"Log: {run.folder.log_path}"
+    assert describe_run(run).problem.endswith(kept)
 
 
 def test_a_comparison_names_the_engines_that_failed(

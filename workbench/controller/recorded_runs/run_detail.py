@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
+from workbench.controller.jobs.outcome import kept_checkpoint
 from workbench.controller.recorded_runs.worst_rows import ShownRow, WorstRowsReader
 from workbench.display.number_format import loss_text, significant
 from workbench.display.quantities import duration_text
@@ -84,6 +85,7 @@ def describe_run(run: Run) -> RunDescription:
     error = summary.get("error") or summary.get("resume_error") or {}
     problem = " ".join(filter(None, (run.error, run.reason, run.damage)))
     if run.status == "failed":
+        problem += kept_checkpoint(run)
         facts.append(("Log", str(run.folder.log_path)))
     worst, worst_problem = _worst_rows(run)
     return RunDescription(
