@@ -494,7 +494,6 @@ for name in ("anywidget", "ipywidgets", "traitlets", "IPython"):
     sys.modules[name] = None  # importing it fails
 from tests.controller.recording_view import RecordingView
 from workbench.controller import Controller, Setup
-from workbench.controller.background.footprint_predictor import PROFILE_ENDED
 view = RecordingView()
 controller = Controller(view, Setup(engines=["fake"], comparison_steps=20))
 controller.choose_model("digits-mlp")

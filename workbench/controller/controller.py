@@ -121,8 +121,7 @@ class Controller:
         self._artifacts.predict(self.setup.copy())
 
     def profile(self) -> None:
-        """Measure the time of each node in on-device training, unless a job is in progress; one
-        that begins ends it: both would be measured."""
+        """Measure the time of each node in on-device training; a job that begins ends that."""
         if not self.state.active:
             self.setup.profiled = True
             self._artifacts.profile(self.setup.copy())
@@ -176,9 +175,10 @@ class Controller:
         self._control_job(lambda job: job.step_once())
 
     def stop(self) -> None:
-        """Stop before the next step. Checkpoint and summary are kept."""
+        """Stop before the next step; checkpoint and summary are kept. Or end the profile."""
         if self._follower is None and self.state.active:
             self._cancelled.set()
+        self._artifacts.stop_profile()
         self._control_job(lambda job: job.stop())
 
     def wait(self, timeout: float | None = None) -> bool:

@@ -100,8 +100,10 @@ class Readiness(View):
             self._show(State("idle", "busy", f"Profiling {self._model.name}: {doing} …"))
         elif profile is not None:
             self._show(State("idle", "done", f"Profiled {self._model.name}."))
-        else:
+        elif problem:
             self._show(State("idle", "error", problem))
+        else:
+            self.update()
 
     def show_estimate(self, estimate: Estimate) -> None:  # noqa: ARG002
         if self._wrong_artifacts:  # there is an estimate: the settings are right again

@@ -157,8 +157,9 @@ def test_a_model_without_a_dataset_cannot_be_trained_until_one_is_chosen(
     until(lambda: page.models.model is not None and page.controls.usable() == [])
     needs = "net needs a dataset: choose one in the step Model."
     until(lambda: page.status.message == needs)
-    assert [each["hint"] for each in page.controls.buttons[:2]] == [needs] * 2
-    assert page.trainer.charts.hint == "Choose a dataset in the step Model, then press Train."
+    until(lambda: [each["hint"] for each in page.controls.buttons[:2]] == [needs] * 2)
+    choose = "Choose a dataset in the step Model, then press Train."
+    until(lambda: page.trainer.charts.hint == choose)
     page.models.dataset.value = "no-such"
     until(lambda: "The dataset cannot be loaded: " in page.controls.buttons[0]["hint"])
     page.models.dataset.value = "x, x"
@@ -166,7 +167,7 @@ def test_a_model_without_a_dataset_cannot_be_trained_until_one_is_chosen(
     page.models.field.value = "digits-mlp"
     page.models.dataset.value = ""
     until(lambda: page.models.data.counts and page.controls.usable() == ["Train", "Compare"])
-    assert page.trainer.charts.hint == "Press Train."
+    until(lambda: page.trainer.charts.hint == "Press Train.")
 
 
 def test_a_long_text_that_names_no_example_input_is_shortened(make_page: MakePage) -> None:

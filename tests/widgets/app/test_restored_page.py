@@ -181,7 +181,7 @@ def test_an_interrupted_comparison_is_offered_as_one(make_page: MakePage) -> Non
     page._compare_runs(runs)
     until(lambda: page.bar.verdict == f"model-a: {wb.compare_runs(runs).badge}")
     assert page.bar.verdict.startswith("model-a: ≈ ")
-    assert page.bar.verdict_detail == wb.compare_runs(runs).verdict().sentence
+    until(lambda: page.bar.verdict_detail == wb.compare_runs(runs).verdict().sentence)
 
 
 def test_a_run_of_another_model_is_named_beside_the_chosen_one(make_page: MakePage) -> None:

@@ -298,10 +298,10 @@ def test_the_code_of_the_page_gives_equal_losses(make_page: MakePage) -> None:
     assert compare_note() == "recorded runs"
     page.runs.delete([measured])
     until(lambda: compare_note() == "ready")
-    assert "wb.compare(" in page.code.code["compare"], "none of them is left to compare"
+    until(lambda: "wb.compare(" in page.code.code["compare"])  # none of them is left
     page.runs.undelete([measured])
     until(lambda: compare_note() == "recorded runs")
-    assert measured in page.code.code["compare"]
+    until(lambda: measured in page.code.code["compare"])
     page.recorded.value = made.id
     page.runs.delete([measured])
     end = "The run of fake was deleted; its figures are as read before."
@@ -400,7 +400,7 @@ def test_memory_is_estimated_before_artifacts_and_follows_the_settings(make_page
     page.set(optimizer="sgd", requires_grad=("output.*",))
     until(lambda: parts()["Optimizer state"] == 0)
     assert parts()["Gradients"] == 4 * 650
-    assert "650 of 17,226 elements are trained" in view.summary
+    until(lambda: "650 of 17,226 elements are trained" in view.summary)
     page.set(requires_grad=("no.such",))
     until(lambda: page.artifacts.tree.problem.startswith("No parameter matches 'no.such'"))
     assert view.outdated, "it was of the setting before"

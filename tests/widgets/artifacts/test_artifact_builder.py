@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.controller.recording_view import until
+from tests.controller.recording_view import PATIENCE_S, until
 from workbench.controller.background import footprint_predictor
 from workbench.controller.tasks.task import Table, TaskResult
-from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
+from workbench.widgets.artifacts.artifact_builder import PROFILE, STOP_PROFILE, ArtifactBuilder
 
 
 def test_profiling_has_a_button_where_the_graphs_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,7 +35,27 @@ def test_profiling_has_a_button_where_the_graphs_are(monkeypatch: pytest.MonkeyP
         until(lambda: step.profiler.enabled)
         step.profiler._handle_custom_msg({"kind": "press"}, [])
         until(lambda: "division by zero" in step.controller.state.message)
+        until(lambda: step.profiler.label == PROFILE)
         assert step.profiler.enabled
+    finally:
+        step.close()
+
+
+def test_the_same_button_stops_a_profile() -> None:
+    """Of the process that profiles too, as a profile of a large model takes minutes."""
+    step = ArtifactBuilder("digits-mlp")
+    try:
+        until(lambda: step.status.message == "digits-mlp is ready.")
+        for doing in ("loading the model and its data", "warming up"):
+            step.profiler._handle_custom_msg({"kind": "press"}, [])
+            until(lambda doing=doing: step.profiling and doing in step.status.message)
+            until(lambda: step.profiler.label == STOP_PROFILE)
+            step.profiler._handle_custom_msg({"kind": "press"}, [])
+            until(lambda: step.profiler.label == PROFILE)
+            until(lambda: step.status.message == "digits-mlp is ready.")
+        assert step.controller._artifacts._thread.wait(PATIENCE_S)
+        assert not step.profiling
+        assert step.status.message == "digits-mlp is ready."
     finally:
         step.close()
 

@@ -69,8 +69,13 @@ class Predictor:
         cancellation = self._profiling = Cancellation()
         self._thread.ask(lambda: self._profile(setup, cancellation))
 
+    def stop_profile(self) -> None:
+        """End the profile in progress, if there is one."""
+        if self._end_profile():
+            self._view.show_profile(None)
+
     def give_way(self) -> None:
-        """End the profile in progress, if there is one: a run begins, and is measured."""
+        """The same as a run begins, which is measured."""
         if self._end_profile():
             self._view.show_profile(None, problem=PROFILE_ENDED)
 

@@ -36,6 +36,7 @@ TYPING_S = 1.0
 """Time without a change after which typed settings are considered complete."""
 
 PROFILE = "Profile: time and memory of each node"
+STOP_PROFILE = "Stop the profile"
 
 
 class GenerateButton(anywidget.AnyWidget):
@@ -76,7 +77,7 @@ class ArtifactBuilder(StandaloneStep):
         self.graphs = area("wb-graphs", [])
         """Contains the graphs of the artifacts once there are some."""
         self.model: Model | None = None
-        self.generating = False
+        self.generating = self.profiling = False
         self._shown: Any = None
         self._again: threading.Timer | None = None
         """Timer that generates again when nothing was typed for a while."""
@@ -166,7 +167,10 @@ class ArtifactBuilder(StandaloneStep):
     def _on_profiler(self, _: Any, content: dict[str, Any], __: Any) -> None:
         match content:
             case {"kind": "press"} if self.profiler.enabled:
-                self.controller.profile()
+                if self.profiling:
+                    self.controller.stop()
+                else:
+                    self.controller.profile()
 
 
 class ArtifactsView(View):
@@ -174,7 +178,6 @@ class ArtifactsView(View):
 
     def __init__(self, step: ArtifactBuilder) -> None:
         self._step = step
-        self._profiling = False
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         step = self._step
@@ -217,11 +220,10 @@ class ArtifactsView(View):
             self._step.graphs.children = [self._step.profiler, self._step.graph]
 
     def show_state(self, state: State) -> None:
-        self._step.profiler.enabled = not self._profiling and not state.active
+        self._step.profiler.enabled = not state.active
 
     def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
-        self._profiling = bool(doing)
-        self._step.profiler.label = "Profiling …" if doing else PROFILE
-        self._step.profiler.enabled = not doing and not self._step.controller.state.active
+        self._step.profiling = bool(doing)
+        self._step.profiler.label = STOP_PROFILE if doing else PROFILE
         if profile is not None:
             self._step.graph.paint(profile)
