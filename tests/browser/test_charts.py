@@ -170,12 +170,14 @@ def test_charts_are_zoomed_read_toggled_and_saved(  # noqa: PLR0915, one kernel 
     page.mouse.wheel(0, -200)
     closer = window_of(notebook, 1, lambda now: now != [low, high])
     assert closer[1] - closer[0] < high - low
+    expect(page.locator(".wb-save-range")).to_have_text("Visible range only")
     notebook.chart("Loss").focus()
     page.keyboard.press("PageDown")
     assert window_of(notebook, 1, lambda now: now != closer)[0] > closer[0]
     notebook.chart("Loss").focus()
     page.keyboard.press("0")
     assert window_of(notebook, 1, lambda now: not now) == []
+    expect(page.locator(".wb-save-range")).to_be_empty()
 
     # A curve is hidden in every chart by its legend.
     legend(page, "memory", "ondevice").click()

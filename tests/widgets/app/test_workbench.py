@@ -15,6 +15,7 @@ import pytest
 import workbench as wb
 from tests.controller.recording_view import PATIENCE_S, until
 from tests.widgets.app.conftest import MakePage
+from workbench.controller.jobs.job import Training
 from workbench.controller.model.sources import Sources
 from workbench.controller.notebook_file import may_save
 from workbench.models import Model
@@ -120,6 +121,30 @@ def test_compare_fills_the_table(make_page: MakePage) -> None:
     # The step Train keeps the results of the training.
     assert page.trainer.charts.points("fake").shape[1] == 2
     assert page.trainer.evaluation.evaluations
+
+
+def test_another_model_can_be_chosen_while_the_figure_of_a_run_is_made(
+    make_page: MakePage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_plot = threading.Event()
+    plot = Training.plot
+
+    def slow(self: Training) -> Any:
+        assert may_plot.wait(PATIENCE_S)
+        return plot(self)
+
+    monkeypatch.setattr(Training, "plot", slow)
+    page = make_page()
+    page.set(steps=2)
+    page.train()
+    until(lambda: page.status.message.startswith("Trained "))
+    page.models.choose("digits-cnn")
+    until(lambda: page.status.message.startswith("digits-cnn is ready"))
+    elsewhere = "The results of digits-mlp are among the recorded runs."
+    assert page.trainer.charts.hint.startswith(elsewhere), "and not that it is ready"
+    may_plot.set()
+    assert page.wait(PATIENCE_S)
+    assert page.trainer.charts.hint.startswith(elsewhere)
 
 
 @pytest.mark.sweep

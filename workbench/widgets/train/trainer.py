@@ -14,6 +14,7 @@ from workbench.controller.recorded_runs.worst_rows import WorstRowsReader
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.run_folder.events import Event
+from workbench.runs.record.activity import ENDED
 from workbench.runs.record.reader import NewPoints
 from workbench.widgets.charts import (
     DATA_HINT,
@@ -147,7 +148,9 @@ class TrainView(View):
         self._step.charts.flush()
         if time.monotonic() >= self._refresh_after:
             self._refresh()
-        if state.active and not state.compares and state.message and self._step.charts.empty:
+        # A job that has ended is active while its figure is made; another model may be chosen.
+        starting = state.active and state.status not in ENDED and not state.compares
+        if starting and state.message and self._step.charts.empty:
             # While a run starts, the charts show the current activity.
             self._step.charts.hint = f"{state.message} {state.detail}".strip()
 

@@ -23,6 +23,7 @@ export class Toolbar {
   private readonly amount = element("span", { class: "wb-amount", "aria-hidden": "true" });
   private readonly all = element("button", { type: "button", class: "wb-toggle" }, "Show all");
   private readonly saving = element("span", { class: "wb-saving", role: "alert" });
+  private readonly range = element("span", { class: "wb-save-range" });
   private offered = [0];
   private stepName: StepName = "step";
 
@@ -80,6 +81,7 @@ export class Toolbar {
     setText(this.amount, text);
     setAttribute(this.slider, "aria-valuetext", text);
     setUsable(this.all, zoomed);
+    setText(this.range, zoomed ? "Visible range only" : "");
   }
 
   /** Outcome of saving a file; empty if there is none. */
@@ -103,7 +105,7 @@ export class Toolbar {
       });
       return button;
     });
-    menu.append(summary, element("div", {}, ...buttons));
+    menu.append(summary, element("div", {}, ...buttons, this.range));
     menu.addEventListener("focusout", (event) => {
       if (!menu.contains(event.relatedTarget as Node | null)) menu.open = false;
     });
