@@ -119,11 +119,9 @@ def _from_here(path: Path) -> str:
 def _rows_of(run: Run) -> tuple[str, str, str]:
     """The file or folder that its dataset was read from, its target and its column of groups."""
     with contextlib.suppress(DataError):
-        data = run.dataset
-        if data.table is not None:
-            return data.table.file, data.table.target, data.table.groups
-        if data.source is not None:
-            return data.source.path, data.source.target, ""
+        source = run.dataset.source
+        if source is not None:
+            return source.path, source.target, source.groups
     return "", "", ""
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench.data.row_source import RowSource
 from workbench.data.split import Split
-from workbench.data.table import CsvTable, RowSource
 from workbench.errors import DataError, RunFolderError
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import check_file, path_exists
@@ -42,8 +42,7 @@ class Dataset:
         test: the split that is evaluated after each epoch, or None.
         classes: class names in the order of their indices, or None.
         vocabulary: of text, the symbol of each number of the input, in their order, or None.
-        table: the .csv file that it was read from, with the names of its columns, or None.
-        source: the .npz file or the folder of images that it was read from, or None.
+        source: the file or the folder that it was read from, or None.
         groups: the group of each row, for `wb.federated.groups`, or None; it is not saved.
     """
 
@@ -54,7 +53,6 @@ class Dataset:
         test: Split | None = None,
         classes: tuple[str, ...] | None = None,
         vocabulary: tuple[str, ...] | None = None,
-        table: CsvTable | None = None,
         groups: RowGroups | None = None,
         source: RowSource | None = None,
     ) -> None:
@@ -63,9 +61,13 @@ class Dataset:
         self.test = test
         self.classes = classes
         self.vocabulary = vocabulary
-        self.table = table
         self.source = source
         self.groups = groups
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the inputs' values, of a .csv file; empty: the rows are no table."""
+        return () if self.source is None else self.source.columns
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, train={self.train!r}, test={self.test!r})"
@@ -86,7 +88,6 @@ class Dataset:
                 "name": self.name,
                 "classes": self.classes,
                 "vocabulary": self.vocabulary,
-                "table": None if self.table is None else self.table._asdict(),
                 "source": None if self.source is None else self.source._asdict(),
                 "inputs": len(self.train.inputs),
                 "targets": len(self.train.targets),
@@ -116,24 +117,23 @@ def load_saved_dataset(folder: Path) -> Dataset:
         classes = None if record["classes"] is None else tuple(record["classes"])
         vocabulary = record.get("vocabulary")
         known = None if vocabulary is None else tuple(vocabulary)
-        table, source = _read_table(record.get("table")), _read_source(record.get("source"))
-        return Dataset(record["name"], train, test, classes, known, table, source=source)
+        source = _read_source(record)
+        return Dataset(record["name"], train, test, classes, known, source=source)
     except FileNotFoundError as error:
         raise DataError(f"{folder} is not a saved dataset: {error.filename} is missing.") from None
     except (KeyError, TypeError, ValueError, OSError, RunFolderError) as error:
         raise DataError(f"{folder} is not a readable saved dataset: {error}.") from error
 
 
-def _read_table(record: dict[str, Any] | None) -> CsvTable | None:
-    if record is None:
+def _read_source(record: dict[str, Any]) -> RowSource | None:
+    table = record.get("table")  # .csv files had a record of their own
+    source = record.get("source") if table is None else {**table, "path": table["file"]}
+    if source is None:
         return None
-    columns = tuple(map(str, record["columns"]))
-    groups = str(record.get("groups", ""))
-    return CsvTable(str(record["file"]), columns, str(record["target"]), groups)
-
-
-def _read_source(record: dict[str, Any] | None) -> RowSource | None:
-    return None if record is None else RowSource(str(record["path"]), str(record["target"]))
+    columns = tuple(map(str, source.get("columns", ())))
+    return RowSource(
+        str(source["path"]), str(source["target"]), str(source.get("groups", "")), columns
+    )
 
 
 def _write_split(folder: Path, split_name: str, split: Split) -> None:

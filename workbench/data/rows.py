@@ -9,8 +9,8 @@ import numpy as np
 
 from workbench.data.arguments import check_fraction
 from workbench.data.dataset import Dataset, RowGroups
+from workbench.data.row_source import RowSource
 from workbench.data.split import Split
-from workbench.data.table import CsvTable, RowSource
 from workbench.errors import FROM_USER_CODE, DataError, exception_text
 
 EXACT_IN_FLOAT32 = 2**24
@@ -29,7 +29,6 @@ class Rows(NamedTuple):
     target: np.ndarray | tuple[np.ndarray, ...]
     """A tuple if there are several, one per loss."""
     classes: tuple[str, ...] | None = None
-    table: CsvTable | None = None
     source: RowSource | None = None
     groups: np.ndarray | None = None
     """The group of each row, text, (rows,), or None."""
@@ -84,12 +83,7 @@ def split_rows(rows: Rows, name: str, test_fraction: float, seed: int) -> Datase
     if rows.groups is not None:
         groups = RowGroups(rows.groups[train_rows], rows.groups[test_rows])
     train = _part(whole, train_rows)
-    return Dataset(
-        *(name, train, test, rows.classes),
-        table=rows.table,
-        groups=groups,
-        source=rows.source,
-    )
+    return Dataset(name, train, test, rows.classes, groups=groups, source=rows.source)
 
 
 def with_groups(rows: Rows, groups: Any) -> Rows:

@@ -14,8 +14,8 @@ from workbench.data.arguments import (
     check_image_size,
     check_seed,
 )
+from workbench.data.row_source import RowSource
 from workbench.data.rows import Rows, make_rows, split_rows, with_groups
-from workbench.data.table import RowSource
 from workbench.display.display_name import as_name, check_name
 from workbench.errors import DataError, nearest, value_text
 from workbench.files.input_file import check_file, display_path, path_exists, refuse_url

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from workbench.child_process.exit_reason import describe_exit
 from workbench.errors import RunFolderError
+from workbench.run_folder.checkpoint import latest_checkpoint
 from workbench.run_folder.run_folder import RunFolder
+from workbench.runs.run_title import step_word
 from workbench.runs.trash import is_deleted
 
 
@@ -45,6 +48,15 @@ def failure_cause(
         return describe_exit(folder.log_path, exit_status)
     message = "The worker process no longer exists and wrote no summary."
     return {"type": "Lost", "message": message, "traceback": ""}
+
+
+def kept_checkpoint(folder: RunFolder, spec: dict[str, Any]) -> str:
+    """What is left of a run that failed, as a sentence after another; empty if nothing is."""
+    checkpoint = latest_checkpoint(folder)
+    if checkpoint is None:
+        return ""
+    step = int(checkpoint.name.removeprefix("step-"))
+    return f" Its checkpoint after {step_word(spec)} {step:,} is kept; the run can be resumed."
 
 
 def log_line(folder: RunFolder) -> str:

@@ -147,7 +147,7 @@ def test_the_checkpoint_of_a_run_that_failed_is_named_with_what_to_do(
     run = wb.train("digits-mlp", digits, engine="fake", steps=40, checkpoint_every=4)
     with pytest.raises(RunError):
         run.wait()
-    kept = " Its checkpoint after step 8 is kept: Resume in Runs continues from it."
+    kept = " Its checkpoint after step 8 is kept; the run can be resumed."
     sentence, log = outcome_of(run).splitlines()
     assert sentence.endswith(f".{kept}")
     assert log == f"Log: {run.folder.log_path}"

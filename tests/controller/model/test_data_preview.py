@@ -98,4 +98,4 @@ def test_a_file_has_the_names_of_all_its_columns(tmp_path: Path) -> None:
     assert preview.columns[:2] == ("sensor 0", "sensor 1")
     assert preview.columns[-2:] == ("…", "fault (target)")
     data.save(tmp_path / "saved")
-    assert load_saved_dataset(tmp_path / "saved").table == data.table
+    assert load_saved_dataset(tmp_path / "saved").source == data.source

@@ -9,7 +9,7 @@ import pytest
 
 from workbench.controller.recorded_runs.worst_rows import shown_rows
 from workbench.data import Dataset, Split
-from workbench.data.table import CsvTable
+from workbench.data.row_source import RowSource
 from workbench.runs.record.worst_predictions import WorstPrediction
 
 NAN = float("nan")
@@ -83,7 +83,7 @@ def test_no_rows_are_no_rows() -> None:
 
 
 def test_values_of_a_file_have_the_names_of_its_columns() -> None:
-    table = CsvTable("/houses.csv", ("rooms", "area"), "price")
-    known = Dataset("any", Split([np.zeros((1, 2))], np.zeros(1)), table=table)
+    source = RowSource("/houses.csv", "price", columns=("rooms", "area"))
+    known = Dataset("any", Split([np.zeros((1, 2))], np.zeros(1)), source=source)
     [row] = shown_rows([worst("values", [1.0], [0.0], [3.0, 70.0])], known)
     assert row.columns == ("rooms", "area")

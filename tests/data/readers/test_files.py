@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -119,15 +120,22 @@ def test_a_group_column_is_split_with_the_rows_and_is_no_input(tmp_path) -> None
     lines = "".join(f"{row},user {row % 3},{row % 2}\n" for row in range(20))
     path = csv(tmp_path, f"a,user,kind\n{lines}")
     data = load_dataset(path, "kind", groups="user")
-    assert data.table is not None
-    assert (data.table.columns, data.table.groups) == (("a",), "user")
+    assert data.source is not None
+    assert (data.columns, data.source.groups) == (("a",), "user")
     assert data.groups is not None
     assert data.test is not None
     for split, names in ((data.train, data.groups.train), (data.test, data.groups.test)):
         assert names.tolist() == [f"user {int(row) % 3}" for row in split.inputs[0][:, 0]]
     data.save(tmp_path / "saved")
     saved = load_saved_dataset(tmp_path / "saved")
-    assert (saved.table, saved.groups) == (data.table, None)
+    assert (saved.source, saved.groups) == (data.source, None)
+    # As it was recorded before other files had a record of their source.
+    record_path = tmp_path / "saved" / "data.json"
+    record = json.loads(record_path.read_text())
+    source = record.pop("source")
+    record["table"] = {"file": source.pop("path"), **source}
+    record_path.write_text(json.dumps(record))
+    assert load_saved_dataset(tmp_path / "saved").source == data.source
 
 
 @pytest.mark.fault

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from workbench.display.number_format import loss_text
 from workbench.runs import Run
-from workbench.runs.failure import log_line
+from workbench.runs.failure import kept_checkpoint, log_line
 from workbench.runs.run_title import step_word, trained_by
 
 
@@ -46,16 +46,6 @@ def outcome_of_training(
     return "\n".join(lines)
 
 
-def kept_checkpoint(run: Run) -> str:
-    """What is left of a run that failed, as a sentence after another; empty if nothing is."""
-    checkpoint = run.checkpoint
-    if checkpoint is None:
-        return ""
-    step = int(checkpoint.name.removeprefix("step-"))
-    word = step_word(run.spec)
-    return f" Its checkpoint after {word} {step:,} is kept: Resume in Runs continues from it."
-
-
 def listed(names: Sequence[str]) -> str:
     """As "pytorch, ondevice and ortmodule"."""
     *first, last = names
@@ -76,10 +66,8 @@ def _outcome_sentence(run: Run) -> str:
     if run.status == "unreadable":
         return f"{name} cannot be read: {run.error}"
     if run.status == "failed":
-        return (
-            f"{name} failed after {step} {done:,}: {run.error}{kept_checkpoint(run)}"
-            f"{log_line(run.folder)}"
-        )
+        rest = f"{kept_checkpoint(run.folder, run.spec)}{log_line(run.folder)}"
+        return f"{name} failed after {step} {done:,}: {run.error}{rest}"
     if run.status == "stopped":
         kept = run.reason or ("Its checkpoint is kept." if done else "Nothing was trained.")
         return f"Stopped {name} at {step} {done:,} of {total:,}. {kept}"

@@ -18,7 +18,7 @@ from workbench.controller.model.row_display import (
     is_text,
 )
 from workbench.data import Dataset
-from workbench.data.table import CsvTable
+from workbench.data.row_source import RowSource
 
 ROWS = 12
 """Number of rows shown, evenly over the split: rows may be sorted by class."""
@@ -80,13 +80,13 @@ def data_preview(data: Dataset) -> DataPreview:
     preview = DataPreview(data.name, tuple(facts), _counts(target, data.classes))
     some = np.unique(np.linspace(0, len(train) - 1, ROWS).astype(np.int64))
     labels = [_label(value, data.classes) for value in target[some]]
-    pictures = () if data.table else as_pictures(train.inputs[0][some])
+    pictures = () if data.columns else as_pictures(train.inputs[0][some])
     if pictures:
         shown = tuple(map(Picture, pictures, labels))
         return preview._replace(pictures=shown)
     if data.vocabulary is not None and is_text(np.asarray(train.inputs[0][0]), data.vocabulary):
         return preview._replace(texts=_texts(data, some[:: ROWS // TEXTS]))
-    return _with_table(preview, train.inputs, some, labels, data.table)
+    return _with_table(preview, train.inputs, some, labels, data.source)
 
 
 def _described(array: np.ndarray, names: Sequence[str] | None, what: str) -> str:
@@ -152,19 +152,20 @@ def _with_table(
     inputs: Sequence[np.ndarray],
     rows: np.ndarray,
     labels: Sequence[str],
-    table: CsvTable | None,
+    source: RowSource | None,
 ) -> DataPreview:
     cells = [as_cells([array[row] for array in inputs]) for row in rows]
     ranged = [np.asarray(array[:RANGED_ROWS]) for array in inputs]
     flat = [each.reshape(len(each), -1)[:, :COLUMNS] for each in ranged]
     columns = [column for array in flat for column in array.T][:COLUMNS]
     ranges = [f"{as_number(one.min().item())} to {as_number(one.max().item())}" for one in columns]
+    names = () if source is None else source.columns
     more = ["…"] if sum(map(_size, inputs)) > len(columns) else []
     return preview._replace(
         columns=(
-            *(table.columns[:COLUMNS] if table else map(str, range(len(columns)))),
+            *(names[:COLUMNS] or map(str, range(len(columns)))),
             *more,
-            f"{table.target} (target)" if table else "target",
+            f"{source.target} (target)" if source is not None and names else "target",
         ),
         rows=tuple((*row, label) for row, label in zip(cells, labels, strict=True)),
         ranges=(*ranges, *["" for _ in more], ""),

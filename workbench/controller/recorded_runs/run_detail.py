@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
-from workbench.controller.jobs.outcome import kept_checkpoint
 from workbench.controller.recorded_runs.worst_rows import ShownRow, WorstRowsReader
 from workbench.display.number_format import loss_text, significant
 from workbench.display.quantities import duration_text
 from workbench.run_folder.worst_predictions import read_worst_predictions
 from workbench.runs import Run
+from workbench.runs.failure import kept_checkpoint
 from workbench.runs.record.duration import started_at
 from workbench.runs.run_title import trained_by
 from workbench.settings.config import TrainingConfig
@@ -85,7 +85,7 @@ def describe_run(run: Run) -> RunDescription:
     error = summary.get("error") or summary.get("resume_error") or {}
     problem = " ".join(filter(None, (run.error, run.reason, run.damage)))
     if run.status == "failed":
-        problem += kept_checkpoint(run)
+        problem += kept_checkpoint(run.folder, run.spec)
         facts.append(("Log", str(run.folder.log_path)))
     worst, worst_problem = _worst_rows(run)
     return RunDescription(

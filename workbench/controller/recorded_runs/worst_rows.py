@@ -90,7 +90,7 @@ def shown_rows(worst: Sequence[WorstPrediction], data: Dataset) -> list[ShownRow
     if not worst:
         return []
     inputs = np.stack([one.inputs[0] for one in worst])
-    pictures = () if data.table else as_pictures(inputs)
+    pictures = () if data.columns else as_pictures(inputs)
     outputs = _output_pictures(worst)
     return [
         _shown(one, data, pictures[at] if pictures else None, outputs[at] if outputs else None)
@@ -131,7 +131,7 @@ def _shown(
         target_symbols=_symbols(one.target, data.classes) if by_position else (),
         predicted_symbols=_symbols(one.prediction, data.classes) if by_position else (),
         cells=() if picture is not None or text else as_cells(one.inputs),
-        columns=data.table.columns[:COLUMNS] if data.table else (),
+        columns=data.columns[:COLUMNS],
     )
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.data.readers.csv_lines import cell, check_lines
+from workbench.data.row_source import RowSource
 from workbench.data.rows import Rows, exact_float32, make_rows, with_groups
-from workbench.data.table import CsvTable
 from workbench.errors import DataError, nearest
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ def read_csv(
         values = values.reshape(-1, 1)
     made = make_rows([features.to_numpy(dtype=np.float64)], values, target_dtype)
     names = tuple(map(str, features.columns))
-    made = made._replace(table=CsvTable(str(path.absolute()), names, target, groups or ""))
+    source = RowSource(str(path.absolute()), target, groups or "", names)
+    made = made._replace(source=source)
     return made if groups is None else with_groups(made, table[groups].astype(str).to_numpy())
 
 

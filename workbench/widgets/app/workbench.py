@@ -143,7 +143,6 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         typed = self._controller.typed
         self._steps = StepsView(self._controller.setup, typed, self.bar.show)
         status, bar = StatusView(self.status, self.controls), BarView(self.bar, self.offers)
-        # The page is the first: it notes which step is open before anybody sees that a job starts.
         for view in (self._page_view, self._steps, status, bar):
             self._controller.views.add(view)
         typed.observe(self._show_what_trains)
