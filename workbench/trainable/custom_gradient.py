@@ -99,6 +99,8 @@ class BackwardGraph:
     def sum_to(self, value: str, of: ir.Value, to: int, target: ir.Value) -> str:
         """`value` of the shape of `of`, summed to that of input `to`, which was broadcast to it.
 
+        Whether an axis of unknown size was broadcast is found out when the graph runs.
+
         Raises:
             ValueError: a rank is not known.
         """
@@ -106,11 +108,22 @@ class BackwardGraph:
             raise ValueError(f"The ranks of {of.name} and {target.name} must be known.")
         added = len(of.shape) - len(target.shape)
         axes = list(range(added))
-        axes += [axis + added for axis, size in enumerate(target.shape) if size == 1]
-        if not axes:
-            return value
-        summed = self.node("ReduceSum", value, self.indices(axes), keepdims=1)
+        if any(map(may_be_broadcast, target.shape, of.shape[added:])):
+            given = self._axes_of_one(to, added)
+            inputs = (self.node("Concat", self.indices(axes), given, axis=0) if axes else given,)
+        else:
+            axes += [axis + added for axis, size in enumerate(target.shape) if size == 1]
+            if not axes:
+                return value
+            inputs = (self.indices(axes),)
+        summed = self.node("ReduceSum", value, *inputs, keepdims=1, noop_with_empty_axes=1)
         return self.node("Reshape", summed, self.node("Shape", self.input(to)))
+
+    def _axes_of_one(self, index: int, added: int) -> str:
+        """The axes on which input `index` has the size 1, each plus `added`."""
+        is_one = self.node("Equal", self.node("Shape", self.input(index)), self.indices(1))
+        axes = self.node("Squeeze", self.node("NonZero", is_one), self.indices([0]))
+        return self.node("Add", axes, self.indices(added))
 
     def finish(self, node: str, results: Mapping[int, str]) -> NodeGradient:
         return NodeGradient(node, tuple(self._reads), tuple(self._nodes), dict(results))
@@ -137,6 +150,13 @@ class CustomGradient(ABC):
         self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         """Build in `graph` the gradient to each input that requires one; returns their names."""
+
+
+def may_be_broadcast(size: Any, result: Any) -> bool:
+    """Whether an axis of an input may have been broadcast, as its size is not known to be 1, nor
+    to be that of the result."""
+    known = isinstance(size, int) or (size.value is not None and size == result)
+    return not known
 
 
 def ranks_known(node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:

@@ -42,7 +42,7 @@ USUAL = list(
         always=(
             *("autocast-products", "autocast-loss", "saved-elsewhere", "moved-parameters"),
             *("changed-numbers", "traced-results", "averaged-statistics", "one-result"),
-            "threads",
+            *("threads", "traced-broadcast"),
         ),
     )
 )

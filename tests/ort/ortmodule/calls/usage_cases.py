@@ -63,6 +63,7 @@ from tests.ort.ortmodule.calls.usage_scripts import (
     without_tensors,
 )
 from tests.ort.ortmodule.calls.usage_sizes import (
+    Broadcast,
     Embedded,
     FixedBatch,
     FixedLength,
@@ -74,6 +75,7 @@ from tests.ort.ortmodule.calls.usage_sizes import (
     masked_lengths,
     no_rows,
     one_element,
+    traced_broadcast,
     without_batch,
 )
 from tests.ort.ortmodule.calls.usage_state import (
@@ -103,6 +105,7 @@ CASES: dict[str, UseCase] = {
     "lengths": UseCase(Embedded, lengths),
     "masked-lengths": UseCase(Tokens, masked_lengths),
     "without-batch": UseCase(Positions, without_batch, graphs=2),
+    "traced-broadcast": UseCase(Broadcast, traced_broadcast),
     "fixed-batch": UseCase(FixedBatch, fixed_batch, graphs=2),
     "fixed-length": UseCase(FixedLength, fixed_length, graphs=2, sweep=True),
     "one-element": UseCase(Embedded, one_element, graphs=2, sweep=True),

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from tests.ort.ortmodule.calls.usage import step
+from workbench.export import torchscript_exporter
+from workbench.ort.ortmodule.capture import export
 
 
 class Embedded(nn.Module):
@@ -96,6 +98,32 @@ class FixedLength(nn.Module):
 
 def fixed_length(module: nn.Module) -> Any:
     return [step(module, torch.randn(*size)) for size in ((5, 4), (3, 6), (2, 4), (4, 6))]
+
+
+class Broadcast(nn.Module):
+    """What is broadcast is of a size that a traced graph does not know."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 6), nn.Linear(6, 6)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.first(x)
+        one = self.second(y[:, :1])
+        chosen = torch.where(y > 0, y, one) + torch.where(y > 0, one.exp(), y)
+        powers = torch.pow(y.abs() + 1, one.abs() + 1)
+        result: Tensor = chosen * powers + torch.fmod(y, one.abs() + 1)
+        return result
+
+
+def traced_broadcast(module: nn.Module) -> Any:
+    """In one graph, by TorchScript's exporter."""
+    kept = export.EXPORTERS
+    export.EXPORTERS = {torchscript_exporter.NAME: kept[torchscript_exporter.NAME]}
+    try:
+        return [step(module, torch.randn(*size, 4)) for size in ((3, 5), (2, 7), (4, 3))]
+    finally:
+        export.EXPORTERS = kept
 
 
 def one_element(module: nn.Module) -> Any:

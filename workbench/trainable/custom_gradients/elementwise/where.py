@@ -8,7 +8,7 @@ from typing import ClassVar
 import onnx_ir as ir
 from typing_extensions import override
 
-from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
+from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient, may_be_broadcast
 
 
 class WhereGradient(CustomGradient):
@@ -31,7 +31,10 @@ class WhereGradient(CustomGradient):
         ]
         if result.shape is None or any(shape is None for shape in shapes):
             return False
-        return any(shape != result.shape for shape in shapes)
+        return any(
+            shape != result.shape or any(map(may_be_broadcast, shape, result.shape))
+            for shape in shapes
+        )
 
     @override
     def backward(
