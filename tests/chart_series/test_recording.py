@@ -82,17 +82,29 @@ def test_divergence_is_found_where_the_mean_is_high_for_any_grouping_of_steps(
     pieces: int,
 ) -> None:
     losses = np.ones(200)
-    losses[50] = 30.0  # one bad batch: the mean of twenty is 2.45
+    losses[50] = 15.0  # one bad batch: the mean of twenty is 1.7
     losses[120:] = 9.0
-    losses[50] = 15.0
     one = Recording()
     for part in np.array_split(np.arange(200), pieces):
         count = len(part)
         one.add(part + 1, np.ones(count), np.ones(count), losses[part], np.full(count, 1.0))
     [incident] = one.incidents
     assert incident.kind == "diverged"
-    means = np.convolve(losses, np.ones(20) / 20, "valid")
-    assert incident.step == int(np.flatnonzero(means > 2)[0]) + 20
+    assert incident.step == 121, "the first high one"
+
+
+@pytest.mark.parametrize(("batch", "steps"), [(32, [3]), (16, [3]), (8, [])])
+def test_a_loss_that_rises_in_its_first_steps_diverges_from_there(
+    batch: int, steps: list[int]
+) -> None:
+    """The first ones are no measure of it then; of a small batch the first loss is none either."""
+    losses = np.array([2.3, 4.0, 1389.0, 700.0, 300.0, *np.full(95, 2.9)])
+    one = Recording()
+    ones = np.ones(100)
+    one.add(np.arange(1, 101), ones, batch * ones, losses, ones)
+    assert [incident.step for incident in one.incidents] == steps
+    assert one.cut(90)
+    assert [incident.step for incident in one.incidents] == steps
 
 
 def test_a_loss_that_falls_has_no_incident() -> None:

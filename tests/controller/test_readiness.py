@@ -10,6 +10,7 @@ from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.readiness import Readiness
 from workbench.controller.setup import Setup
 from workbench.controller.state import State
+from workbench.controller.tasks.task import TaskState
 
 
 def test_generation_of_artifacts_is_reported_from_start_to_end() -> None:
@@ -41,6 +42,22 @@ def test_generation_of_artifacts_is_reported_from_start_to_end() -> None:
         ("busy", "Profiling digits-mlp: tracing ONNX Runtime …"),
         ("done", "Profiled digits-mlp."),
         ("error", "The profile names no nodes."),
+    ]
+
+
+def test_a_task_that_measures_is_reported_while_a_run_would_end_it() -> None:
+    told: list[State] = []
+    readiness = Readiness(told.append, TypedSettings(Setup()))
+    readiness.show_model(wb.load_model("digits-mlp"))
+    readiness.show_data(DataPreview("digits", ()))
+    state = TaskState({}, {}, True, "")
+    for name, doing in [("tune", "timing"), ("tune", ""), ("verify", "training"), ("verify", "")]:
+        readiness.show_task(name, state._replace(doing=doing))
+    ready = ("idle", "digits-mlp is ready. Press Train or Compare.")
+    assert [(each.level, each.message) for each in told] == [
+        ready,
+        ("busy", "Tune kernels: timing …"),
+        ready,
     ]
 
 

@@ -73,6 +73,7 @@ CASES: tuple[Case, ...] = (
     of("div, rounding_mode floor", lambda x, y: x + torch.div(x, y, rounding_mode="floor"), *TWO),
     corners(of("atan2", torch.atan2, *TWO), torch.atan2, -1, 1),
     of("hypot", torch.hypot, *TWO),
+    of("copysign", torch.copysign, *TWO, *BROADCAST),
     of("pow 2", lambda x: x**2, *ANY),
     of("pow 3", lambda x: x**3, *ANY),
     of("pow 2.5", lambda x: x**2.5, *POSITIVE),

@@ -12,6 +12,10 @@ WINDOW_STEPS = 20
 """Steps whose mean must be high: one bad batch is not a divergence."""
 DIVERGED = 2.0
 """Multiple of the initial loss above which a loss has diverged."""
+FROM_FIRST = 5.0
+"""The same of the first loss alone, where its batch is large: the next ones may have risen."""
+LARGE_BATCH = 16
+"""Samples from which the loss of one batch is near that of others."""
 
 
 class Incident(NamedTuple):
@@ -30,33 +34,42 @@ class IncidentWatch:
     def __init__(self) -> None:
         self._bad: tuple[int, int] | None = None
         self._diverged: int | None = None
+        self._first_samples = 0.0
         self._beginning: list[float] = []
         self._recent = np.empty(0)
+        self._recent_steps = np.empty(0)
 
-    def add(self, step: np.ndarray, loss: np.ndarray) -> None:
-        """Add the losses of further steps, both of shape (steps,)."""
+    def add(self, step: np.ndarray, loss: np.ndarray, samples: np.ndarray) -> None:
+        """Add the losses of further steps and their batch sizes, all of shape (steps,)."""
         bad = np.flatnonzero(~np.isfinite(loss))
         if len(bad):
             first, count = self._bad or (int(step[bad[0]]), 0)
             self._bad = first, count + len(bad)
         known = np.isfinite(loss)
         step, loss = step[known], loss[known]
+        if not self._beginning and len(loss):
+            self._first_samples = float(samples[known][0])
         missing = START_STEPS - len(self._beginning)
         self._beginning += loss[: max(0, missing)].tolist()
         if self._diverged is None and len(self._beginning) == START_STEPS:
             self._detect_divergence(step, loss)
         self._recent = np.concatenate([self._recent, loss])[-(WINDOW_STEPS - 1) :]
+        self._recent_steps = np.concatenate([self._recent_steps, step])[-(WINDOW_STEPS - 1) :]
 
     def _detect_divergence(self, step: np.ndarray, loss: np.ndarray) -> None:
-        start = float(np.mean(self._beginning))
+        limit = DIVERGED * float(np.mean(self._beginning))
+        if self._first_samples >= LARGE_BATCH:
+            limit = min(limit, FROM_FIRST * self._beginning[0])
         every = np.concatenate([self._recent, loss])
-        if start <= 0 or len(every) < WINDOW_STEPS:
+        if limit <= 0 or len(every) < WINDOW_STEPS:
             return
         sums = np.concatenate([[0.0], np.cumsum(every)])
         means = (sums[WINDOW_STEPS:] - sums[:-WINDOW_STEPS]) / WINDOW_STEPS
-        high = np.flatnonzero(means > DIVERGED * start)
+        high = np.flatnonzero(means > limit)
         if len(high):
-            self._diverged = int(step[high[0] - len(means)])
+            window = every[high[0] : high[0] + WINDOW_STEPS]
+            steps = np.concatenate([self._recent_steps, step])
+            self._diverged = int(steps[high[0] + np.flatnonzero(window > limit)[0]])
 
     @property
     def incidents(self) -> list[Incident]:

@@ -78,7 +78,7 @@ class Recording:
         self._pyramid.append(raw)
         self._last = raw[:, -1].copy()
         self.rank_memory.add(step, rank_rss_bytes)
-        self._note(step, loss)
+        self._note(step, loss, samples)
 
     def cut(self, step: int) -> bool:
         """Remove steps after `step`; returns whether there were any."""
@@ -91,11 +91,11 @@ class Recording:
         kept = self._pyramid.blocks(1)
         self._watch, self._best = IncidentWatch(), NOTHING
         self._last = kept[[STEP, SECONDS, SAMPLES, LAST, MEMORY], -1] if kept.shape[1] else None
-        self._note(kept[STEP], kept[LAST])
+        self._note(kept[STEP], kept[LAST], np.diff(kept[SAMPLES], prepend=0))
         return True
 
-    def _note(self, step: np.ndarray, loss: np.ndarray) -> None:
-        self._watch.add(step, loss)
+    def _note(self, step: np.ndarray, loss: np.ndarray, samples: np.ndarray) -> None:
+        self._watch.add(step, loss, samples)
         finite = np.where(np.isfinite(loss), loss, np.inf)
         if len(finite) and np.isfinite(low := finite.min()) and not low >= self._best.value:
             self._best = StepValue(float(low), int(step[finite.argmin()]))

@@ -10,6 +10,8 @@ from workbench.controller.forms.typed_settings import TypedSettings, refusal
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
 from workbench.controller.state import State
+from workbench.controller.tasks import TASKS
+from workbench.controller.tasks.task import TaskState
 from workbench.controller.view import View
 from workbench.errors import shortened_problem
 from workbench.models import Model
@@ -52,6 +54,8 @@ class Readiness(View):
         self._typed = typed
         self._model: Model | None = None
         self._wrong_model = self._wrong_data = self._wrong_artifacts = ""
+        self._task = ""
+        """Progress of a task that measures, in a sentence; empty: none does."""
         self._generating = ""
         """Progress of the artifacts that are being generated, in a sentence; empty: none are."""
 
@@ -103,6 +107,13 @@ class Readiness(View):
         elif problem:
             self._show(State("idle", "error", problem))
         else:
+            self._show(State("idle", "idle", "The profile was stopped."))
+
+    def show_task(self, name: str, state: TaskState) -> None:
+        task = next(task for task in TASKS if task.name == name)
+        doing = f"{task.title}: {state.doing} …" if state.doing and task.measures_time else ""
+        if task.measures_time and doing != self._task:
+            self._task = doing
             self.update()
 
     def show_estimate(self, estimate: Estimate) -> None:  # noqa: ARG002
@@ -115,8 +126,8 @@ class Readiness(View):
         if self.loading:
             self._show(State("idle", "busy", loading_text(self.loading)))
             return
-        if self._generating:
-            self._show(State("idle", "busy", self._generating))
+        if self._generating or self._task:
+            self._show(State("idle", "busy", self._generating or self._task))
             return
         wrong = self._wrong_model or self._wrong_data or self._wrong_artifacts
         if wrong:

@@ -56,6 +56,8 @@ def kept_checkpoint(folder: RunFolder, spec: dict[str, Any]) -> str:
     if checkpoint is None:
         return ""
     step = int(checkpoint.name.removeprefix("step-"))
+    if step == 0:
+        return " It had no checkpoint later than its start: the run can only begin again."
     return f" Its checkpoint after {step_word(spec)} {step:,} is kept; the run can be resumed."
 
 

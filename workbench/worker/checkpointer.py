@@ -15,7 +15,7 @@ from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.training_progress import TrainingProgress
 from workbench.settings.config import TrainingConfig
 
-COST_SHARE = 0.001
+COST_SHARE = 0.005
 """Largest share of the training time that checkpoints at the ends of epochs may take."""
 
 

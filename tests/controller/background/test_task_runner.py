@@ -10,10 +10,10 @@ import pytest
 
 from tests.controller.recording_view import RecordingView, until
 from tests.controller.task_states import choose, done
-from workbench.child_process.cancellation import ended_if_cancelled
+from workbench.child_process.cancellation import check_cancelled, ended_if_cancelled
 from workbench.controller import Controller, Setup
 from workbench.controller.background import task_runner
-from workbench.controller.background.task_runner import BUSY
+from workbench.controller.background.task_runner import BUSY, ENDED_BY_RUN
 from workbench.controller.forms.setting_fields import SettingField
 from workbench.controller.tasks.task import (
     NO_MODEL,
@@ -139,5 +139,28 @@ def test_a_cancelled_task_ends_also_while_it_waits(
         release.set()
         state = done(page, "verify")
         assert (state.problem, state.result) == ("Cancelled.", None)
+    finally:
+        page.close()
+
+
+def test_a_run_that_begins_ends_a_task_that_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def measure(_: Inputs) -> TaskResult:
+        with ended_if_cancelled(ended.set):
+            begun.set()
+            assert ended.wait(60)
+        check_cancelled()
+        return TaskResult("measured")
+
+    page = scripted(monkeypatch, measure)
+    monkeypatch.setattr(Scripted, "measures_time", True)
+    try:
+        choose(page)
+        page.tasks.start("verify")
+        assert begun.wait(60)
+        page.tasks.show_state(page.state._replace(status="running"))
+        state = done(page, "verify")
+        assert (state.problem, state.result) == (ENDED_BY_RUN, None)
     finally:
         page.close()

@@ -44,6 +44,9 @@ UNARY: dict[str, Function] = {
 }
 BINARY: dict[str, Function] = {
     "atan2": torch.atan2,
+    "copysign": torch.copysign,
+    "copysign of a number": lambda x, y: torch.copysign(x, -0.0) + y,
+    "signbit": lambda x, y: torch.where(torch.signbit(y * x.sign()), x, y),
     "hypot": torch.hypot,
     "logaddexp": torch.logaddexp,
     "fmax": torch.fmax,

@@ -116,6 +116,21 @@ def test_a_run_of_the_list_restores_the_page_unless_another_is_under_way(
     assert page.wait(PATIENCE_S)
 
 
+def test_a_run_resumed_in_runs_brings_its_settings(make_page: MakePage) -> None:
+    """So that the form, and the code of the page, are those of the run that is shown."""
+    run = wb.train("digits-mlp", engine="fake", epochs=50, learning_rate=0.02)
+    until(lambda: run.progress.done_steps)
+    run.stop()
+    run.wait()
+    page = make_page(model="digits-mlp")
+    page.set(epochs=7, learning_rate=3.0)
+    page.runs.resume(run.id)
+    assert page.runs.wait(PATIENCE_S)
+    assert page.wait(PATIENCE_S)
+    assert page.trainer.form.texts == {"epochs": "50", "learning_rate": "0.02"}
+    until(lambda: "epochs=50, learning_rate=0.02" in page.code.code["train"])
+
+
 @pytest.mark.sweep
 def test_an_interrupted_run_that_is_resumed_fills_the_form(
     make_page: MakePage, tmp_path: Path

@@ -52,10 +52,10 @@ def test_the_same_button_stops_a_profile() -> None:
             until(lambda: step.profiler.label == STOP_PROFILE)
             step.profiler._handle_custom_msg({"kind": "press"}, [])
             until(lambda: step.profiler.label == PROFILE)
-            until(lambda: step.status.message == "digits-mlp is ready.")
+            until(lambda: step.status.message == "The profile was stopped.")
         assert step.controller._artifacts._thread.wait(PATIENCE_S)
         assert not step.profiling
-        assert step.status.message == "digits-mlp is ready."
+        assert step.status.message == "The profile was stopped."
     finally:
         step.close()
 

@@ -21,6 +21,7 @@ from workbench.errors import ConfigError
 from workbench.models import Model
 
 BUSY = "A run is in progress, and this would disturb it. Wait until it ends, or stop it."
+ENDED_BY_RUN = "It was ended: a run has begun, and both would have been measured."
 WAITS = "waiting for earlier tasks"
 
 
@@ -53,6 +54,8 @@ class TaskRunner(View):
         """Inputs that the displayed result was computed from, by task."""
         self._cancellations: dict[str, Cancellation] = {}
         """Cancellations of the tasks that have not ended, by task."""
+        self._ended_by_run: set[str] = set()
+        """Names of the tasks whose cancellation is for a run."""
         self._model: Model | None = None
         self._artifacts: Artifacts | None = None
         self._active = False
@@ -182,8 +185,17 @@ class TaskRunner(View):
         if state.active != self._active:
             self._active = state.active
             self.update()
-            if not state.active:
+            if state.active:
+                self._give_way()
+            else:
                 self._start_opened()
+
+    def _give_way(self) -> None:
+        """End the tasks that measure: a run begins."""
+        for name, task in self._tasks.items():
+            if task.measures_time and name in self._cancellations:
+                self._ended_by_run.add(name)
+                self.cancel(name)
 
     def _refusal(self, task: Task) -> str:
         if task.needs_model and self._model is None:
@@ -233,12 +245,13 @@ class TaskRunner(View):
                     self._made_with[name] = made_with
                 self._change(name, result=result if same_model else None)
         except CancelledError:
-            self._change(name, problem="Cancelled.")
+            self._change(name, problem=ENDED_BY_RUN if name in self._ended_by_run else "Cancelled.")
         except BaseException as error:  # user code may raise anything; the page must continue
             self._change(name, problem=sentence_of(error))
         finally:
             with self._lock:
                 del self._cancellations[name]
+                self._ended_by_run.discard(name)
                 self._change(name, doing="")
             self._describe(name)
             self.update()

@@ -117,7 +117,11 @@ UNSET = {
 """Effective value of an empty field, where the default is None or depends on the machine."""
 
 LAYOUT: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
-    ("Training", False, ("epochs", "batch_size", "learning_rate", "optimizer", "loss", "seed")),
+    (
+        "Training",
+        False,
+        ("epochs", "batch_size", "learning_rate", "optimizer", "loss", "seed", "detached"),
+    ),
     (
         "Learning rate and gradients",
         True,
@@ -158,7 +162,7 @@ LAYOUT: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
                 "device.cores",
                 "device.memory_bytes",
             ),
-            *("checkpoint_every", "checkpoint_every_s", "detached"),
+            *("checkpoint_every", "checkpoint_every_s"),
         ),
     ),
     ("Federated training", True, ("federation", *federation.LABELS)),

@@ -121,6 +121,8 @@ class Task(ABC):
     needs_model: ClassVar[bool] = True
     """Without, it can be done at any time."""
     needs_artifacts: ClassVar[bool] = False
+    measures_time: ClassVar[bool] = False
+    """A run that begins ends it, as both would be measured."""
 
     @property
     def fields(self) -> tuple[SettingField, ...]:

@@ -33,6 +33,7 @@ class TuningTask(Task):
         "Machine and checkpoints, is off."
     )
     action = "Tune"
+    measures_time = True
 
     @property
     def fields(self) -> tuple[SettingField, ...]:

@@ -1,7 +1,8 @@
 """Elementwise functions in ONNX with the values and gradients of PyTorch.
 
 What torch's exporter writes for them overflows, loses digits, has NaN as a gradient, or leaves
-open which gradient applies at a bound. Each function takes the arguments of the operator.
+open which gradient applies at a bound; or it knows none of them. Each function takes the arguments
+of the operator.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ def elementwise_translations() -> dict[Any, Callable[..., Any]]:
         aten.clamp_max.Tensor: _clamp_max,
         aten.clamp_min.default: _clamp,
         aten.clamp_min.Tensor: _clamp,
+        aten.copysign.Scalar: _copysign_number,
+        aten.copysign.Tensor: _copysign,
         aten.expm1.default: _expm1,
         aten.fmax.default: _fmax,
         aten.fmin.default: _fmin,
@@ -42,6 +45,7 @@ def elementwise_translations() -> dict[Any, Callable[..., Any]]:
         aten.log_sigmoid.default: _log_sigmoid,
         aten.logaddexp.default: _logaddexp,
         aten.relu6.default: _relu6,
+        aten.signbit.default: _signbit,
         aten.sinc.default: _sinc,
         aten.softplus.default: _softplus,
         aten.xlogy.Tensor: _xlogy,
@@ -137,6 +141,23 @@ def _sinc(self: Value) -> Value:
 
 def _hypot(self: Value, other: Value) -> Value:
     return op.Sqrt(op.Add(op.Mul(self, self), op.Mul(other, other)))
+
+
+def _copysign(self: Value, other: Value) -> Value:
+    size = op.Abs(self)
+    return op.Where(_signbit(other), op.Neg(size), size)
+
+
+def _copysign_number(self: Value, other: float) -> Value:
+    size = op.Abs(self)
+    return op.Neg(size) if math.copysign(1.0, other) < 0 else size
+
+
+def _signbit(self: Value) -> Value:
+    """Whether a number is below zero, or -0, whose reciprocal is; of NaN no sign is known."""
+    zero = number(0.0, self)
+    below = op.Less(op.Reciprocal(self), zero)
+    return op.Or(op.Less(self, zero), op.And(op.Equal(self, zero), below))
 
 
 def _fmax(self: Value, other: Value) -> Value:

@@ -184,7 +184,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     def _resumed(self, run: Run) -> None:
         if not self._controller.state.active:
-            self._filler.fill_empty(run)
+            self._filler.fill(run)
         self.show(run)
 
     @property

@@ -28,7 +28,7 @@ const HINT =
 
 function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-footprint-view");
-  const doing = element("p", { role: "status", class: "wb-doing" });
+  const doing = element("p", { class: "wb-doing" });
   const body = element("div", { class: "wb-footprint-body" });
   el.append(element("h2", {}, "Predicted memory"), doing, body);
 

@@ -139,6 +139,20 @@ function render({ model, el }: RenderProps<Traits>): void {
     return item;
   };
 
+  tree.addEventListener("keydown", (event) => {
+    const item = (event.target as HTMLElement).closest<HTMLElement>("[role=treeitem]");
+    if (!item || event.altKey || event.ctrlKey || event.metaKey) return;
+    const boxes = [...tree.querySelectorAll<HTMLInputElement>("input[type=checkbox]")];
+    const at = boxes.indexOf(item.querySelector<HTMLInputElement>("input[type=checkbox]")!);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: boxes.length - 1 }[event.key];
+    const unfolds = { ArrowRight: "false", ArrowLeft: "true" }[event.key];
+    if (to !== undefined) boxes[to]?.focus();
+    else if (unfolds === undefined) return;
+    else if (item.getAttribute("aria-expanded") === unfolds) {
+      item.querySelector<HTMLElement>(".wb-fold")!.click();
+    }
+    event.preventDefault();
+  });
   search.addEventListener("input", draw);
   model.on("change", draw);
   draw();

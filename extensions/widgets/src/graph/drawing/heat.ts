@@ -17,6 +17,8 @@ export class Heat {
   private readonly byGroup: Float64Array;
   private readonly values: Float32Array;
   readonly hottest: number;
+  /** The value of the darkest colour: of all graphs that are shown together. */
+  darkest: number;
 
   constructor(
     data: GraphData,
@@ -35,13 +37,14 @@ export class Heat {
       if (!Number.isNaN(this.byGroup[group]!)) add(data.groupParents[group]!, this.byGroup[group]!);
     }
     this.hottest = Math.max(0, ...[...this.values].filter((value) => !Number.isNaN(value)));
+    this.darkest = this.hottest;
   }
 
   /** How hot a box is, by the hottest node, and what to write; null where nothing is known. */
   of(item: Item): { share: number; text: string } | null {
     const value = item < 0 ? this.byGroup[-item]! : this.values[item]!;
     if (Number.isNaN(value)) return null;
-    const share = this.hottest > 0 ? Math.min(1, value / this.hottest) : 0;
+    const share = this.darkest > 0 ? Math.min(1, value / this.darkest) : 0;
     return { share, text: this.format(value) };
   }
 

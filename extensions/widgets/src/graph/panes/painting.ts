@@ -34,8 +34,14 @@ export class Painting {
   }
 
   fillLegend(panes: ReadonlyMap<string, Pane>, shown: readonly string[]): void {
-    const heat = [...panes.values()].find((pane) => pane.heat)?.heat ?? null;
-    const graphs = shown.flatMap((key) => panes.get(key)?.data ?? []);
-    this.legend.replaceChildren(...legendEntries(heat, graphs));
+    const together = shown.flatMap((key) => panes.get(key) ?? []);
+    const heats = together.flatMap((pane) => pane.heat ?? []);
+    const darkest = Math.max(0, ...heats.map(({ hottest }) => hottest));
+    for (const pane of together) {
+      if (!pane.heat || pane.heat.darkest === darkest) continue;
+      pane.heat.darkest = darkest;
+      pane.redraw();
+    }
+    this.legend.replaceChildren(...legendEntries(heats[0] ?? null, together.map(({ data }) => data)));
   }
 }
