@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from safetensors.numpy import save_file
 
 from tests.processes import until
-from workbench.compare import COLUMNS, Comparison, compare, load_comparison
+from workbench.compare import COLUMNS, Comparison, compare, compare_runs, load_comparison
 from workbench.data import Dataset
 from workbench.errors import ConfigError, RunError, RunFolderError
 from workbench.load import load_model
@@ -109,6 +109,13 @@ def test_an_engine_that_fails_is_a_row_and_the_others_go_on(
     comparison = compare("digits-mlp", digits, engines=["pytorch", "fake"], steps=30).wait(120)
     table = comparison.table()
     assert dict(table["status"]) == {"pytorch": "completed", "fake": "failed"}
+    # The steps that it has taken are compared, and what they are is said with it.
+    done, total = comparison.runs["fake"].progress
+    failed = f"fake failed after step {done:,} of {total:,}."
+    assert comparison.verdict().sentence.endswith(f" {failed}")
+    assert comparison.badge.startswith("fake failed: ")
+    recorded = compare_runs([*comparison.runs.values()])
+    assert " failed after step " in recorded.verdict().sentence
     assert "SIGSEGV" in comparison.errors["fake"]
     assert comparison.status == "completed"
     assert len(comparison.runs["pytorch"].history) == 30

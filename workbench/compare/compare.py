@@ -40,7 +40,8 @@ def compare(
 ) -> Comparison:
     """Train a model with several engines in lockstep; returns immediately.
 
-    Batches, initial weights, seed and number of threads are the same for all engines.
+    Batches, initial weights and seed are the same for all engines, and so is the number of threads
+    unless it was not given and `wb.tune` has found another to be faster for an engine.
 
     Args:
         model: a `Model`, or what `load_model` takes.

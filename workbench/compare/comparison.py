@@ -11,9 +11,9 @@ from workbench.compare.comparison_row import measured_row, pytorch_fallbacks_of,
 from workbench.compare.differences import differences_frame, settings_of
 from workbench.compare.lockstep import Lockstep, LockstepPlan
 from workbench.compare.recorded_steps import RecordedSteps, StepArrays
+from workbench.compare.run_texts import failures, failures_badge, threads_text
 from workbench.compare.statistics import Ratio, Speed, ratio_note, rounds_of, speeds
 from workbench.compare.verdict import Verdict, short_verdict, verdict_of
-from workbench.display.quantities import thread_count
 from workbench.errors import RunError
 from workbench.machine.load import Load, total_load
 from workbench.machine.machine import machine_sentence
@@ -228,24 +228,24 @@ class Comparison:
         run = next(iter(self.runs.values()), None)
         if run is None:
             return ""
-        config = run.config
         note = ratio_note(self._speeds(), len(self.engines))
         return (
-            f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, "
+            f"{run.spec['model']} on {run.spec['dataset']}, batch {run.config.batch_size}, "
             f"{self._plan.total} steps, first {self._plan.unmeasured} not measured, "
-            f"{thread_count(config.threads_of_a_process, config.processes)}; "
-            f"{machine_sentence(run.spec.get('machine'))}"
+            f"{threads_text(self.runs)}; {machine_sentence(run.spec.get('machine'))}"
             f"{'. ' * bool(note)}{note}"
         )
 
     def verdict(self) -> Verdict:
         """Interpretation of the ratios, their certainty, and whether the machine was quiet."""
-        return verdict_of(self._ratios(), self.reference, self.load, len(self.engines))
+        found = verdict_of(self._ratios(), self.reference, self.load, len(self.engines))
+        return found._replace(sentence=" ".join([found.sentence, *failures(self.runs).values()]))
 
     @property
     def badge(self) -> str:
         """The verdict in a few words, for a place with little room."""
-        return short_verdict(self._ratios(), self.reference, self.verdict().level)
+        found = short_verdict(self._ratios(), self.reference, self.verdict().level)
+        return failures_badge(self.runs) + found
 
     def _ratios(self) -> dict[str, Ratio]:
         return {engine: speed.ratio for engine, speed in self._speeds().items()}

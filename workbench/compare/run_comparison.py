@@ -15,6 +15,7 @@ from workbench.compare.comparison import Comparison
 from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import differences_frame, differing, settings_of
 from workbench.compare.run_names import distinct_names
+from workbench.compare.run_texts import failures, failures_badge
 from workbench.compare.statistics import Ratio
 from workbench.compare.verdict import Verdict, short_verdict, unpaired_verdict
 from workbench.display.quantities import thread_count
@@ -115,7 +116,8 @@ class RunComparison:
             self._called[str(name)]: Ratio(float(value), math.nan, math.nan)
             for name, value in self.table()["ratio"].items()
         }
-        return short_verdict(ratios, self._called[self.reference], "unpaired")
+        found = short_verdict(ratios, self._called[self.reference], "unpaired")
+        return failures_badge(self.runs) + found
 
     def verdict(self) -> Verdict:
         """Interpretation of the ratios, in one sentence."""
@@ -133,7 +135,8 @@ class RunComparison:
         )
         unlike = {called[name]: what for name, what in self._unlike.items()}
         found = unpaired_verdict(ratios, called[self.reference], [*days], names, speeds, unlike)
-        return found._replace(sentence=" ".join([found.sentence, *self._damage]))
+        failed = failures(self.runs).values()
+        return found._replace(sentence=" ".join([found.sentence, *failed, *self._damage]))
 
     @property
     def _damage(self) -> list[str]:

@@ -14,6 +14,7 @@ from workbench.compare.lockstep import make_plan
 from workbench.compare.record import ComparisonRecord
 from workbench.controller.jobs.offered_runs import Offer
 from workbench.controller.restore import restored
+from workbench.display.number_format import significant
 from workbench.errors import RunFolderError
 from workbench.files.json_file import write_json
 from workbench.widgets import Workbench
@@ -193,6 +194,15 @@ def test_an_interrupted_comparison_is_offered_as_one(make_page: MakePage) -> Non
     assert badge
     # That model is not the one that is chosen.
     until(lambda: page.bar.verdict == f"model-a: {badge}")
+    # The notebook keeps it, for where there is no kernel: the figures of the page.
+    until(lambda: page._figure.figure_id == "-".join(run.id for run in runs))
+    static = page._figure.outputs[1]["data"]["text/plain"]
+    compared = wb.load_comparison(record.id)
+    assert static.startswith(compared.verdict().sentence)
+    for engine, row in compared.table().iterrows():
+        [line] = [each for each in static.splitlines() if each.startswith(f"Engine: {engine},")]
+        assert f"samples/s: {significant(row['samples_per_s'])}, " in line
+        assert f"Ratio (95 % interval): {significant(row['ratio'])}" in line
     page._compare_runs(runs)
     until(lambda: page.bar.verdict == f"model-a: {wb.compare_runs(runs).badge}")
     assert page.bar.verdict.startswith("model-a: ≈ ")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import NamedTuple
 
+from workbench.compare import Comparison, RunComparison
 from workbench.controller.recorded_runs.run_detail import metric_text
 from workbench.display.number_format import loss_text, significant
 from workbench.display.quantities import duration_text
@@ -14,27 +15,24 @@ from workbench.runs import Run
 from workbench.runs.listing.read_row import RowReader
 
 HEADER = (
-    "Engine",
-    "Status",
-    "Steps",
-    "Last loss",
-    "Metric",
-    "Throughput, samples/s",
-    "Peak memory, MB",
-    "Duration",
+    *("Engine", "Status", "Steps", "Last loss", "Metric", "Throughput, samples/s"),
+    *("Peak memory, MB", "Duration"),
 )
+RATIO = "Ratio (95 % interval)"
+"""Head of one more column, of a comparison."""
 NONE = "–"  # noqa: RUF001
 
 
 class ResultTable(NamedTuple):
-    """A row for each run, under `HEADER`."""
+    """A row for each run, under `header`."""
 
     title: str
     rows: list[list[str]]
+    header: tuple[str, ...] = HEADER
 
     def html(self) -> str:
         """A table that every notebook viewer shows, also without scripts and styles."""
-        heads = "".join(f'<th scope="col">{escape(text)}</th>' for text in HEADER)
+        heads = "".join(f'<th scope="col">{escape(text)}</th>' for text in self.header)
         rows = "".join(
             f'<tr><th scope="row">{escape(first)}</th>'
             + "".join(f"<td>{escape(text)}</td>" for text in others)
@@ -50,7 +48,7 @@ class ResultTable(NamedTuple):
     def text(self) -> str:
         """The same as plain text."""
         lines = [
-            ", ".join(f"{name}: {value}" for name, value in zip(HEADER, row, strict=True))
+            ", ".join(f"{name}: {value}" for name, value in zip(self.header, row, strict=True))
             for row in self.rows
         ]
         return "\n".join([self.title, *lines])
@@ -58,20 +56,41 @@ class ResultTable(NamedTuple):
 
 def result_table(runs: Iterable[Run], title: str) -> ResultTable:
     """Read it from the records of `runs`."""
-    return ResultTable(title, [_row(run) for run in runs])
+    return ResultTable(title, [_row(run.engine, run, math.nan) for run in runs])
 
 
-def _row(run: Run) -> list[str]:
+def comparison_table(comparison: Comparison | RunComparison, title: str) -> ResultTable:
+    """The same of the runs of a comparison, by its names, with its own throughput and ratios."""
+    measured = comparison.table()[[*SPEEDS]]
+    rows = []
+    for name, run in comparison.runs.items():
+        speed, *ratio = map(float, measured.loc[name])
+        rows.append([*_row(name, run, speed), _ratio_text(*ratio)])
+    return ResultTable(title, rows, (*HEADER, RATIO))
+
+
+SPEEDS = ("samples_per_s", "ratio", "ratio_low", "ratio_high")
+
+
+def _ratio_text(median: float, low: float, high: float) -> str:
+    if not math.isfinite(median):
+        return NONE
+    interval = f" ({significant(low)} to {significant(high)})" if math.isfinite(low) else ""
+    return f"{significant(median)}{interval}"
+
+
+def _row(name: str, run: Run, measured_per_s: float) -> list[str]:
+    """The row of a run; its throughput is its mean where none was measured otherwise."""
     row = RowReader(run.folder).read()
-    name = row.metric_name
+    metric = row.metric_name
     peak_bytes = (run.summary or {}).get("peak_rss_bytes")
     return [
-        run.engine,
+        name,
         row.status,
         f"{row.steps:,} of {row.total_steps:,}",
         loss_text(row.last_loss) if math.isfinite(row.last_loss) else NONE,
-        f"{name} {metric_text(name, row.metric)}" if name else NONE,
-        significant(row.samples_per_s),
+        f"{metric} {metric_text(metric, row.metric)}" if metric else NONE,
+        significant(row.samples_per_s if math.isnan(measured_per_s) else measured_per_s),
         f"{peak_bytes / 1e6:,.0f}" if peak_bytes else NONE,
         duration_text(row.duration_s),
     ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from workbench.compare import Comparison, RunComparison
 from workbench.controller.jobs.job import ComparisonJob, Job, model_of
 from workbench.controller.model.data_preview import DataPreview
-from workbench.controller.recorded_runs.result_table import result_table
+from workbench.controller.recorded_runs.result_table import comparison_table, result_table
 from workbench.controller.state import PREPARING, State
 from workbench.controller.view import View
 from workbench.models import Model
@@ -47,6 +48,7 @@ class PageView(View):
         self._bar, self._comparison, self._recorded = bar, comparison, recorded
         self._figure, self._filler = figure, filler
         self._show_code, self._show_what_trains = show_code, show_what_trains
+        comparison.on_read = self.keep_comparison
         self.job: Job | None = None
         """The job in progress."""
         self._started_from = ""
@@ -109,8 +111,21 @@ class PageView(View):
         if isinstance(job, ComparisonJob):
             self._compared = job
         if any(run.progress.done_steps for run in job.runs.values()):
-            table = result_table(job.runs.values(), job.outcome)
+            compared = job.comparison if isinstance(job, ComparisonJob) else None
+            table = (
+                result_table(job.runs.values(), job.outcome)
+                if compared is None
+                else comparison_table(compared, job.outcome)
+            )
             self._figure.show(job.plot(), job.id, table)
+
+    def keep_comparison(self, shown: Comparison | RunComparison) -> None:
+        """Keep in the notebook what was chosen of the recorded runs, once it is shown whole."""
+        figure_id = "-".join(run.id for run in shown.runs.values())
+        own = self._compared is not None and self._compared.comparison is shown
+        if self.job is None and not own and self._figure.figure_id != figure_id:
+            table = comparison_table(shown, shown.verdict().sentence)
+            self._figure.show(shown.plot(), figure_id, table)
 
     def job_failed(self) -> None:
         self.job = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,8 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         self.table = ComparisonTable()
         self.differences = DifferencesTable()
         self.statistics = RunStatistics()
+        self.on_read: Callable[[Comparison | RunComparison], None] = lambda _: None
+        """Called on a thread of the view with what has ended and is shown whole."""
         self._given: list[Run] = []
         """The runs to be compared, those that were deleted meanwhile included."""
         self._deleted: dict[str, str] = {}
@@ -208,6 +211,8 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
             self.statistics.show(comparison.runs, notes=False)
         if ended or self._polls % RATIO_PERIODS == RATIO_PERIODS - 1:
             self.ratios.show(comparison, self._styles)
+        if ended:
+            self.on_read(comparison)
         self._polls += 1
         return not ended
 

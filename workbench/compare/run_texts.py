@@ -1,0 +1,36 @@
+"""What is said of the runs of a comparison beside their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.display.quantities import thread_count
+from workbench.runs import Run
+from workbench.runs.run_title import step_word
+
+
+def threads_text(runs: Mapping[str, Run]) -> str:
+    """The threads of all runs where they are the same, else of each: `wb.tune` may choose them."""
+    counts = {
+        name: thread_count(run.config.threads_of_a_process, run.config.processes)
+        for name, run in runs.items()
+    }
+    if len({*counts.values()}) == 1:
+        return next(iter(counts.values()))
+    return ", ".join(f"{name} on {count}" for name, count in counts.items())
+
+
+def failures(runs: Mapping[str, Run]) -> dict[str, str]:
+    """A sentence for each run that failed, by its name: its numbers are of the steps before."""
+    found = {}
+    for name, run in runs.items():
+        if run.status == "failed":
+            done, total = run.progress
+            found[name] = f"{name} failed after {step_word(run.spec)} {done:,} of {total:,}."
+    return found
+
+
+def failures_badge(runs: Mapping[str, Run]) -> str:
+    """The same in a few words before the badge; empty if none failed."""
+    failed = ", ".join(failures(runs))
+    return f"{failed} failed: " if failed else ""
