@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from workbench.child_process.exit_reason import describe_exit
@@ -48,6 +49,11 @@ def failure_cause(
         return describe_exit(folder.log_path, exit_status)
     message = "The worker process no longer exists and wrote no summary."
     return {"type": "Lost", "message": message, "traceback": ""}
+
+
+def ends_early(events: Path, word: str, recorded: int, taken: int) -> str:
+    """What is missing of a log that has fewer steps than were taken, in a sentence."""
+    return f"{events} ends at {word} {recorded:,} of {taken:,}: the rest is missing."
 
 
 def kept_checkpoint(folder: RunFolder, spec: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from workbench.errors import RunFolderError
 from workbench.files.advisory_lock import is_locked
 from workbench.run_folder.checkpoint import latest_checkpoint
 from workbench.run_folder.run_folder import RunFolder
-from workbench.runs.failure import failure_cause
+from workbench.runs.failure import ends_early, failure_cause
 from workbench.runs.launch import Worker
 from workbench.runs.record.activity import ENDED, Activity, Progress, Status
 from workbench.runs.record.labelled_run import LabelledRun
@@ -129,8 +129,7 @@ class ObservedRun(LabelledRun, RecordedRun):
             verb = "is" if missing == 1 else "are"
             return f"{path} is incomplete: {missing:,} of its steps {verb} missing."
         if recorded < taken:
-            where = f"{step_word(self.spec)} {recorded:,} of {taken:,}"
-            return f"{path} ends at {where}: the rest is missing."
+            return ends_early(path, step_word(self.spec), recorded, taken)
         return ""
 
     @property

@@ -284,3 +284,18 @@ def test_unknown_fields_of_a_row_are_empty() -> None:
         row.samples_per_s,
     )
     assert all(math.isnan(value) for value in times)
+
+
+def test_a_record_that_ends_early_is_said_and_its_loss_is_not_taken_for_the_last() -> None:
+    ended = {"status": "completed", "steps": 44}
+    whole = write_run("a", [steps(1, [2.0] * 44)], ended)
+    cut = write_run("b", [steps(1, [2.0] * 25)], ended)
+    gone = write_run("c", [steps(1, [2.0] * 44)], ended)
+    gone.folder.events_path.unlink()
+    for quick in (True, False):
+        rows = {run.id: RowReader(run.folder).read(quick=quick) for run in (whole, cut, gone)}
+        assert rows[whole.id].damage == ""
+        for run, recorded in ((cut, 25), (gone, 0)):
+            expected = f"events.jsonl ends at step {recorded} of 44: the rest is missing."
+            assert rows[run.id].damage.endswith(expected)
+            assert rows[run.id].status == "completed"

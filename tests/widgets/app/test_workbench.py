@@ -95,6 +95,7 @@ def test_a_run_shows_its_step_unless_another_was_chosen_while_it_was_prepared(
     page.set(steps=1)
     page.train()
     until(lambda: page.status.message.startswith("Preparing the model"))
+    until(lambda: page._page_view._started_from)  # it is the last to be notified
     page.step = "runs"
     may_load.set()
     assert page.wait(PATIENCE_S)

@@ -9,7 +9,7 @@ from workbench.errors import RunFolderError, WorkbenchError, exception_text
 from workbench.files.advisory_lock import is_locked
 from workbench.run_folder.labels import labels_or_problem
 from workbench.run_folder.run_folder import RunFolder
-from workbench.runs.failure import failure_cause
+from workbench.runs.failure import ends_early, failure_cause
 from workbench.runs.listing.row import RunRow
 from workbench.runs.listing.step_scan import StepScan
 from workbench.runs.record.activity import Status
@@ -71,6 +71,7 @@ class RowReader:
             engine=config.engine,
             trained_by=trained_by(spec),
             reason=reason or label_problem,
+            damage=self._damage(spec, scan, int((summary or {}).get("steps") or 0)),
             started=started_at(spec),
             duration_s=duration_s(folder, spec, summary, self.active),
             step_word=step_word(spec),
@@ -87,6 +88,12 @@ class RowReader:
             tags=labels.tags,
             notes=labels.notes,
         )
+
+    def _damage(self, spec: dict[str, Any], scan: StepScan, taken: int) -> str:
+        # The end of a long log may have no step.
+        if scan.steps >= taken or (scan.steps == 0 and scan.size > 0):
+            return ""
+        return ends_early(self._folder.events_path, step_word(spec), scan.steps, taken)
 
     def _summary(self) -> tuple[dict[str, Any] | None, str]:
         """The summary, and why it cannot be read."""

@@ -23,6 +23,8 @@ class RunRow:
     """The engine, and how many processes or clients share the work if several do."""
     reason: str = ""
     """Why it failed, was interrupted or stopped early, or cannot be read."""
+    damage: str = ""
+    """What is missing of its record, in a sentence."""
     started: float = math.nan
     """First launch, in seconds since the epoch."""
     duration_s: float = math.nan

@@ -65,6 +65,7 @@ class StepScan:
         state: current activity of the worker, if it is alive.
         last_loss: NaN if it was not finite.
         best_loss: the lowest that was read, also of steps that a resumed run has trained again.
+        size: bytes of the log.
         sampled: whether parts of the log were skipped.
         curve: the losses over the steps.
     """
@@ -78,6 +79,7 @@ class StepScan:
         self.state: Status = "starting"
         self.last_loss = self.best_loss = math.nan
         self._evaluation = b""
+        self.size = 0
         self.sampled = False
         self.curve = LossCurve()
 
@@ -95,7 +97,8 @@ class StepScan:
     def catch_up(self, path: Path) -> None:
         """Read what was appended to the log at `path` since the last call; errors are ignored."""
         with contextlib.suppress(OSError), _opened(path) as file:
-            new_bytes = os.fstat(file).st_size - self._offset
+            self.size = os.fstat(file).st_size
+            new_bytes = self.size - self._offset
             if new_bytes <= WHOLE_BYTES:
                 self._take_to_end(file, self._offset, new_bytes)
             else:
@@ -105,7 +108,8 @@ class StepScan:
         """Read only the last events of the log at `path`: the state, the last step and its loss,
         and an evaluation among them. Errors are ignored."""
         with contextlib.suppress(OSError), _opened(path) as file:
-            for line in _last_of_each_kind(self._tail(file, os.fstat(file).st_size)[1]):
+            self.size = os.fstat(file).st_size
+            for line in _last_of_each_kind(self._tail(file, self.size)[1]):
                 self._take(line)
 
     def _take_to_end(self, file: int, start: int, length: int) -> None:

@@ -143,7 +143,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         typed = self._controller.typed
         self._steps = StepsView(self._controller.setup, typed, self.bar.show)
         status, bar = StatusView(self.status, self.controls), BarView(self.bar, self.offers)
-        for view in (self._page_view, self._steps, status, bar):
+        for view in (self._steps, status, bar, self._page_view):
             self._controller.views.add(view)
         typed.observe(self._show_what_trains)
         self._controller.tasks.observe(self._show_code)

@@ -69,6 +69,8 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
     under.append(element("span", { class: "wb-run-reason", title: row.reason }, row.reason));
     return [name, under];
   }
+  if (!beside.has("status") && row.status !== "completed") under.append(...fillStatus(row));
+  if (row.damage) under.append(element("span", { class: "wb-run-reason", title: row.damage }, "record incomplete"));
   const start = beside.has("started") ? "" : startText(row);
   const facts = [row.name ? row.model : start, row.dataset].filter(Boolean).join(" · ");
   under.append(element("span", { class: "wb-run-facts", title: facts }, facts));
@@ -99,7 +101,7 @@ function fillStarted(row: RunRow): (Node | string)[] {
 
 /** Of steps that were taken the last loss is known, unless it is no number. */
 function lastLossText(row: RunRow): string {
-  const diverged = row.lastLoss === null && row.complete && row.steps > 0 && row.stepWord === "step";
+  const diverged = row.lastLoss === null && row.complete && !row.damage && row.steps > 0 && row.stepWord === "step";
   return diverged ? "not finite" : known(row.lastLoss, formatLoss);
 }
 

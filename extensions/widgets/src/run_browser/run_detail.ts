@@ -59,7 +59,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     const figure = png
       ? [element("img", { src: `data:image/png;base64,${png}`, alt: model.get("figure_text") })]
       : model.get("figure_text")
-        ? [element("p", { class: "wb-hint" }, "No step was taken, so there is no figure.")]
+        ? [element("p", { class: "wb-hint" }, "No step is recorded, so there is no figure.")]
         : [];
     const texts = [
       ...pairs("Run", model.get("facts")),

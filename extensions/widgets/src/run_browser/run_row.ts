@@ -12,6 +12,8 @@ export interface RunRow {
   trainedBy: string;
   /** Why it failed, was interrupted or stopped early, or cannot be read. */
   reason: string;
+  /** What is missing of its record, in a sentence; empty: nothing. */
+  damage: string;
   /** Seconds since the epoch. Null, here and below: not known. */
   started: number | null;
   durationS: number | null;

@@ -18,10 +18,10 @@ describe("the detail of a run", () => {
     model.receive("heading", "a run");
     await Promise.resolve();
     expect(el.textContent).toContain("It failed.");
-    expect(el.textContent).toContain("No step was taken");
+    expect(el.textContent).toContain("No step is recorded");
     model.receive("figure_text", "");
     await Promise.resolve();
-    expect(el.textContent).not.toContain("No step was taken");
+    expect(el.textContent).not.toContain("No step is recorded");
     const button = (name: string) => [...el.querySelectorAll("button")].find((each) => each.textContent === name);
     button("Use its settings")?.click();
     expect(model.sent).toEqual([{ kind: "restore" }]);

@@ -10,6 +10,7 @@ export function row(id: string, more: Partial<RunRow> = {}): RunRow {
     model: "digits-mlp",
     dataset: "digits",
     engine: "pytorch",
+    damage: "",
     trainedBy: more.engine ?? "pytorch",
     reason: "",
     started: 1,

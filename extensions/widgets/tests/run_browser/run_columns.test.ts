@@ -1,0 +1,32 @@
+// What the cells of a run say.
+
+import { describe, expect, it } from "vitest";
+import { COLUMNS } from "../../src/run_browser/run_columns";
+import { row } from "./run_rows";
+
+function text(key: string, of: ReturnType<typeof row>, beside: string[] = []): string {
+  const column = COLUMNS.find((each) => each.key === key)!;
+  const cell = document.createElement("div");
+  cell.append(...column.fill(of, new Set(beside)));
+  return cell.textContent ?? "";
+}
+
+describe("the name", () => {
+  it("has the status where no column has it, unless the run is completed", () => {
+    expect(text("name", row("a", { status: "failed" }))).toContain("failed");
+    expect(text("name", row("a", { status: "failed" }), ["status"])).not.toContain("failed");
+    expect(text("name", row("a"))).not.toContain("completed");
+  });
+
+  it("says that a part of the record is missing", () => {
+    expect(text("name", row("a", { damage: "It ends at step 25 of 44." }), ["status"])).toContain("record incomplete");
+    expect(text("name", row("a"))).not.toContain("incomplete");
+  });
+});
+
+describe("the last loss", () => {
+  it("is not finite where the run was recorded to its end, else unknown", () => {
+    expect(text("lastLoss", row("a", { lastLoss: null }))).toBe("not finite");
+    expect(text("lastLoss", row("a", { lastLoss: null, damage: "It ends at step 0 of 44." }))).toBe("–");
+  });
+});
