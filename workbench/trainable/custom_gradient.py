@@ -16,6 +16,8 @@ import onnx
 import onnx_ir as ir
 from onnx import helper, numpy_helper
 
+from workbench.onnx_io.graph import UNKNOWN
+
 
 class NodeGradient(NamedTuple):
     """The gradient of one node."""
@@ -107,21 +109,28 @@ class BackwardGraph:
         if of.shape is None or target.shape is None:
             raise ValueError(f"The ranks of {of.name} and {target.name} must be known.")
         added = len(of.shape) - len(target.shape)
-        axes = list(range(added))
         if any(map(may_be_broadcast, target.shape, of.shape[added:])):
-            given = self._axes_of_one(to, added)
-            inputs = (self.node("Concat", self.indices(axes), given, axis=0) if axes else given,)
-        else:
-            axes += [axis + added for axis, size in enumerate(target.shape) if size == 1]
-            if not axes:
-                return value
-            inputs = (self.indices(axes),)
-        summed = self.node("ReduceSum", value, *inputs, keepdims=1, noop_with_empty_axes=1)
+            return self._sum_to_known_at_run(value, to, added)
+        axes = list(range(added))
+        axes += [axis + added for axis, size in enumerate(target.shape) if size == 1]
+        if not axes:
+            return value
+        summed = self.node("ReduceSum", value, self.indices(axes), keepdims=1)
         return self.node("Reshape", summed, self.node("Shape", self.input(to)))
 
-    def _axes_of_one(self, index: int, added: int) -> str:
-        """The axes on which input `index` has the size 1, each plus `added`."""
-        is_one = self.node("Equal", self.node("Shape", self.input(index)), self.indices(1))
+    def _sum_to_known_at_run(self, value: str, to: int, added: int) -> str:
+        """`value` summed over `added` axes before those of input `to`, and over its axes of one."""
+        shape = self.node("Shape", self.input(to))
+        # Along one axis more: without any, ONNX Runtime sums an empty tensor over all.
+        first = self.indices([*range(added + 1)])
+        axes = self.node("Concat", first, self._axes_of_one(shape, added + 1), axis=0)
+        whole = self.node("Unsqueeze", value, self.indices([0]))
+        summed = self.node("ReduceSum", whole, axes, keepdims=1)
+        return self.node("Reshape", summed, shape, allowzero=1)
+
+    def _axes_of_one(self, shape: str, added: int) -> str:
+        """The axes on which a shape is 1, each plus `added`."""
+        is_one = self.node("Equal", shape, self.indices(1))
         axes = self.node("Squeeze", self.node("NonZero", is_one), self.indices([0]))
         return self.node("Add", axes, self.indices(added))
 
@@ -155,8 +164,11 @@ class CustomGradient(ABC):
 def may_be_broadcast(size: Any, result: Any) -> bool:
     """Whether an axis of an input may have been broadcast, as its size is not known to be 1, nor
     to be that of the result."""
-    known = isinstance(size, int) or (size.value is not None and size == result)
-    return not known
+    if isinstance(size, int):
+        return False
+    # Names that inference invented do not stay (see `unname_sizes`).
+    named = size.value is not None and not size.value.startswith(UNKNOWN)
+    return not (named and size == result)
 
 
 def ranks_known(node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:

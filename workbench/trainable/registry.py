@@ -41,6 +41,7 @@ from workbench.trainable.custom_gradients.convolution_and_pooling.grouped_line i
 )
 from workbench.trainable.custom_gradients.cum_sum import CumSumGradient
 from workbench.trainable.custom_gradients.elementwise.atan import AtanGradient
+from workbench.trainable.custom_gradients.elementwise.expand import ExpandGradient
 from workbench.trainable.custom_gradients.elementwise.hyperbolic import (
     AcoshGradient,
     AsinhGradient,
@@ -202,6 +203,7 @@ OWN_GRADIENTS: tuple[CustomGradient, ...] = (
     SliceGradient(),
     SumGradient(),
     WhereGradient(),
+    ExpandGradient(),
 )
 """The first that applies to a node is its gradient, even where ONNX Runtime has one."""
 

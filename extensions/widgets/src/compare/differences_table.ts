@@ -19,7 +19,7 @@ function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-differences");
   const update = () => {
     const rows = model.get("rows");
-    el.hidden = model.get("runs").length === 0;
+    el.hidden = model.get("runs").length < 2;
     const heading = element("h2", {}, "Settings that differ");
     if (rows.length === 0) {
       el.replaceChildren(heading, element("p", { class: "wb-hint" }, "All settings are the same."));

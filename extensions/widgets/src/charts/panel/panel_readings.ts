@@ -67,6 +67,14 @@ export class PanelReadings {
   }
 
   valueText(key: string): string {
+    const text = this.valueAtCursor(key);
+    const { cursor, context, store } = this.state;
+    const last = store.curve(key)?.overview.lastStep ?? 0;
+    const past = cursor !== null && context.axis() === "step" && last < Math.round(cursor);
+    return past && text !== "–" ? `${text} at ${context.stepName()} ${formatWhole(last)}` : text;
+  }
+
+  private valueAtCursor(key: string): string {
     const found = this.reading(key);
     if (!found) return "–";
     const { format } = this.text;

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { PanelReadings } from "../../../src/charts/panel/panel_readings";
 import { ViewState } from "../../../src/charts/panel/view_state";
 import type { AxisName } from "../../../src/charts/series/axis";
 import { look, part, storeOf } from "../points";
@@ -129,6 +130,22 @@ describe("the axis of time", () => {
     expect(state.range).toEqual([20, 30]);
     state.zoom(30, 4);
     expect(state.range).toEqual([0, 2]);
+  });
+});
+
+describe("a value", () => {
+  it("past the end of its run names the step that it is of", () => {
+    const state = new ViewState(storeOf(part("short", 0, [3, 2]), part("long", 0, [3, 2, 1, 0.5])), {
+      ...CONTEXT,
+      curves: () => [look("short"), look("long")],
+    });
+    const readings = new PanelReadings("loss", state);
+    const values = () => ["short", "long"].map((key) => readings.valueText(key));
+    expect(values()).toEqual(["2.0000", "0.5000"]);
+    state.pointAt(2);
+    expect(values()).toEqual(["2.0000", "2.0000"]);
+    state.pointAt(3);
+    expect(values()).toEqual(["2.0000 at step 2", "1.0000"]);
   });
 });
 
