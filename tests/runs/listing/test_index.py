@@ -238,6 +238,8 @@ def test_of_a_run_that_was_read_whole_nothing_is_left_out_later() -> None:
 @pytest.mark.fault
 def test_a_row_that_cannot_be_read_says_why_and_is_not_active() -> None:
     run = write_run("a", [])
+    Run(run.folder).rename("a name")
+    Run(run.folder).tags = ["old"]
     reader = RowReader(run.folder)
     assert reader.read().status == "starting"
     run.folder.summary_path.write_text("{")
@@ -247,6 +249,7 @@ def test_a_row_that_cannot_be_read_says_why_and_is_not_active() -> None:
     run.folder.spec_path.write_text("[]")
     row = reader.read()
     assert (row.status, row.model, row.steps, row.complete) == ("unreadable", "", 0, True)
+    assert (row.name, row.tags) == ("a name", ("old",)), "what a user gave it is another file"
     assert not reader.active
 
 

@@ -31,7 +31,7 @@ def test_show_follows_a_run_started_elsewhere(make_page: MakePage) -> None:
     page.show(wb.load_comparison(comparison.id))
     assert page.wait(PATIENCE_S)
     until(lambda: page.comparison.charts.points("fake").shape[1] == 20)
-    assert page.trainer.charts.points("fake").shape[1] == run.progress.done_steps
+    until(lambda: page.trainer.charts.points("fake").shape[1] == run.progress.done_steps)
 
 
 @pytest.mark.sweep  # the next test
@@ -46,8 +46,8 @@ def test_a_run_restores_the_page(make_page: MakePage) -> None:
         given = {"epochs": "1", "batch_size": "16", "lora": "yes", "lora.rank": "2"}
         assert page.trainer.form.texts.items() >= given.items()
         until(lambda: page.models.model is not None)
-        assert page.trainer.charts.points("fake").shape[1] == run.progress.done_steps
-        assert page._controller.setup.settings["batch_size"] == 16
+        until(lambda: page.trainer.charts.points("fake").shape[1] == run.progress.done_steps)
+        until(lambda: page._controller.setup.settings["batch_size"] == 16)
     finally:
         page.close()
 
@@ -104,9 +104,9 @@ def test_a_run_of_the_list_restores_the_page_unless_another_is_under_way(
     assert page.runs.wait(PATIENCE_S)
     assert page.wait(PATIENCE_S)
     until(lambda: page.models.layers.layers)
-    assert page.step == "train"
-    assert page.trainer.form.texts["learning_rate"] == "0.02"
-    assert page.trainer.charts.points("fake").shape[1] == run.progress.done_steps
+    until(lambda: page.step == "train")
+    until(lambda: page.trainer.form.texts["learning_rate"] == "0.02")
+    until(lambda: page.trainer.charts.points("fake").shape[1] == run.progress.done_steps)
     page.set(epochs=1000)
     page.train()
     until(lambda: page._controller.state.active)
@@ -151,8 +151,8 @@ def test_an_interrupted_run_that_is_resumed_fills_the_form(
     assert (page.models.dataset.value, page.models.target.value) == (str(path), "ill")
     assert page.trainer.form.texts.items() >= {"epochs": "3", "batch_size": "8"}.items()
     until(lambda: page.models.data.rows)
-    assert page.models.data.columns[:2] == ["x0", "x1"]
-    assert page.models.data.columns[-1] == "ill (target)"
+    until(lambda: page.models.data.columns[:2] == ["x0", "x1"])
+    until(lambda: page.models.data.columns[-1] == "ill (target)")
     # What a person has typed meanwhile stays.
     page.set(epochs=7)
     page.offers.show([offer])
@@ -188,7 +188,7 @@ def test_an_interrupted_comparison_is_offered_as_one(make_page: MakePage) -> Non
     page.offers.accept(offer["id"])
     assert page.step == "compare"
     until(lambda: page.comparison.charts.points("ondevice").shape[1] == 40)
-    assert f"wb.load_comparison({record.id!r})" in page.code.code["compare"]
+    until(lambda: f"wb.load_comparison({record.id!r})" in page.code.code["compare"])
     # The badge in the bar is of what is shown.
     badge = wb.load_comparison(record.id).badge
     assert badge
@@ -205,7 +205,7 @@ def test_an_interrupted_comparison_is_offered_as_one(make_page: MakePage) -> Non
         assert f"Ratio (95 % interval): {significant(row['ratio'])}" in line
     page._compare_runs(runs)
     until(lambda: page.bar.verdict == f"model-a: {wb.compare_runs(runs).badge}")
-    assert page.bar.verdict.startswith("model-a: ≈ ")
+    until(lambda: page.bar.verdict.startswith("model-a: ≈ "))
     until(lambda: page.bar.verdict_detail == wb.compare_runs(runs).verdict().sentence)
 
 

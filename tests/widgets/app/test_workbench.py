@@ -61,7 +61,7 @@ def test_pause_resume_and_stop(make_page: MakePage) -> None:
     until(lambda: page.trainer.charts.points("fake").shape[1] > 3)
     page.pause()
     until(lambda: page.status.level == "paused")
-    assert "Resume" in page.controls.usable()
+    until(lambda: "Resume" in page.controls.usable())
     held = page.trainer.charts.points("fake").shape[1]
     time.sleep(0.5)
     assert page.trainer.charts.points("fake").shape[1] == held
@@ -157,14 +157,14 @@ def test_results_of_another_model_are_named_and_not_shown(make_page: MakePage) -
     assert page.wait(PATIENCE_S)
     page.models.choose("digits-mlp")  # the same again
     until(lambda: page.models.layers.layers)
-    assert page.trainer.charts.points("fake").shape[1] == 2
+    until(lambda: page.trainer.charts.points("fake").shape[1] == 2)
     page.models.choose("digits-cnn")
     elsewhere = "The results of digits-mlp are among the recorded runs."
     until(lambda: page.trainer.charts.hint.startswith(elsewhere))
-    assert page.trainer.charts.curves == []
-    assert not page.trainer.statistics.engines
+    until(lambda: page.trainer.charts.curves == [])
+    until(lambda: not page.trainer.statistics.engines)
     until(lambda: page.status.message.startswith("digits-cnn is ready"))  # with its data
-    assert page.trainer.charts.hint.startswith(elsewhere)
+    until(lambda: page.trainer.charts.hint.startswith(elsewhere))
     page.compare()
     assert page.wait(PATIENCE_S)
     until(lambda: page.comparison.table.rows)
@@ -195,16 +195,16 @@ def test_a_comparison_waits_for_an_idle_machine_as_long_as_the_form_states(
     page.compare()
     until(lambda: "waiting for a quiet machine" in page.status.message)
     until(lambda: "waiting for a quiet machine" in page.comparison.charts.hint)
-    assert page.trainer.charts.hint == "Press Train."  # of what that step does
+    until(lambda: page.trainer.charts.hint == "Press Train.")  # of what that step does
     until(lambda: page.comparison.ratios.verdict.startswith("The engines are starting"))
-    assert page.comparison.ratios.badge == ""
+    until(lambda: page.comparison.ratios.badge == "")
     page.stop()
     assert page.wait(PATIENCE_S)
     assert page.status.message == "Stopped before any engine had started."
     assert page.status.level == "idle"
     until(lambda: page.comparison.charts.hint == "No step was taken.")
     until(lambda: page.comparison.table.rows)
-    assert [row["cells"]["status"] for row in page.comparison.table.rows] == ["not started"]
+    until(lambda: [row["cells"]["status"] for row in page.comparison.table.rows] == ["not started"])
     page.set(quiet_s=-1)
     page.compare()
     assert page.wait(PATIENCE_S)
@@ -258,7 +258,7 @@ def test_a_second_train_does_not_disturb_the_first(make_page: MakePage) -> None:
     page.train()
     page.train()
     until(lambda: page.trainer.charts.points("fake").shape[1] > 3)
-    assert len(wb.runs()) == 1
+    until(lambda: len(wb.runs()) == 1)
 
 
 def test_a_model_made_in_python_can_be_shown(make_page: MakePage) -> None:
@@ -316,12 +316,12 @@ def test_the_code_of_the_page_gives_equal_losses(make_page: MakePage) -> None:
     alone, measured = names["run"].id, made.runs["fake"].id
     page.runs.delete([alone])
     until(lambda: alone not in page.code.code["compare"])
-    assert measured in page.code.code["compare"]
+    until(lambda: measured in page.code.code["compare"])
 
     def compare_note() -> str:
         return next(step["note"] for step in page.bar.steps if step["name"] == "compare")
 
-    assert compare_note() == "recorded runs"
+    until(lambda: compare_note() == "recorded runs")
     page.runs.delete([measured])
     until(lambda: compare_note() == "ready")
     until(lambda: "wb.compare(" in page.code.code["compare"])  # none of them is left
@@ -354,7 +354,7 @@ def test_one_step_at_a_time(make_page: MakePage) -> None:
     control = ControlReader(run.folder.control_path)
     until(lambda: control.read() == ("pause", NO_LIMIT))
     # It was paused before the limit was lifted, so it has taken no second step.
-    assert run.progress.done_steps == held + 1
+    until(lambda: run.progress.done_steps == held + 1)
     page.resume()
     until(lambda: page.trainer.charts.points("fake").shape[1] > held + 3)
 
@@ -420,19 +420,19 @@ def test_memory_is_estimated_before_artifacts_and_follows_the_settings(make_page
     def parts() -> dict[str, int]:
         return {part["name"]: part["bytes"] for part in view.parts}
 
-    assert parts()["Parameters"] == 4 * 17226
-    assert parts()["Optimizer state"] == 8 * 17226
-    assert view.unknown == ["Activations", "Evaluation"]
+    until(lambda: parts()["Parameters"] == 4 * 17226)
+    until(lambda: parts()["Optimizer state"] == 8 * 17226)
+    until(lambda: view.unknown == ["Activations", "Evaluation"])
     page.set(optimizer="sgd", requires_grad=("output.*",))
     until(lambda: parts()["Optimizer state"] == 0)
-    assert parts()["Gradients"] == 4 * 650
+    until(lambda: parts()["Gradients"] == 4 * 650)
     until(lambda: "650 of 17,226 elements are trained" in view.summary)
     page.set(requires_grad=("no.such",))
     until(lambda: page.artifacts.tree.problem.startswith("No parameter matches 'no.such'"))
-    assert view.outdated, "it was of the setting before"
+    until(lambda: view.outdated)  # it was of the setting before
     page.set(requires_grad=None)
     until(lambda: parts().get("Gradients") == 4 * 17226)
-    assert (view.problem, view.outdated) == ("", False)
+    until(lambda: (view.problem, view.outdated) == ("", False))
 
 
 @pytest.mark.sweep
@@ -446,8 +446,8 @@ def test_a_bare_onnx_model_leaves_engines_out_that_cannot_train_it(
         page.engines.value = ["fake", "pytorch"]
         page.models.choose(str(path))
         until(lambda: page.engines.value == ["fake"])
-        assert "bare: an ONNX file has no nn.Module" in page.engines.rows[1]["reason"]
-        assert page._controller.setup.engines == ["fake"]
+        until(lambda: "bare: an ONNX file has no nn.Module" in page.engines.rows[1]["reason"])
+        until(lambda: page._controller.setup.engines == ["fake"])
         page.models.choose("digits-mlp")
         until(lambda: page.engines.value == ["fake", "pytorch"])
     finally:

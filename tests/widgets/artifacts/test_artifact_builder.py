@@ -28,15 +28,15 @@ def test_profiling_has_a_button_where_the_graphs_are(monkeypatch: pytest.MonkeyP
     try:
         step.controller.typed.set(batch_size=4, epochs=3)
         until(lambda: step.status.message == "digits-mlp is ready.")  # no Train here
-        assert step.profiler.enabled
+        until(lambda: step.profiler.enabled)
         step.profiler._handle_custom_msg({"kind": "press"}, [])
         until(lambda: painted == ["found"])
-        assert asked == [("digits-mlp", "digits", "ondevice", {"batch_size": 4})]
+        until(lambda: asked == [("digits-mlp", "digits", "ondevice", {"batch_size": 4})])
         until(lambda: step.profiler.enabled)
         step.profiler._handle_custom_msg({"kind": "press"}, [])
         until(lambda: "division by zero" in step.controller.state.message)
         until(lambda: step.profiler.label == PROFILE)
-        assert step.profiler.enabled
+        until(lambda: step.profiler.enabled)
     finally:
         step.close()
 
@@ -74,8 +74,8 @@ def test_artifacts_are_generated_for_a_model_with_right_settings_alone() -> None
         # Nothing of a model stays beside the next one, which is still being built or is none.
         step.controller.choose_model("no-such-model")
         until(lambda: not step.tree.parameters)
-        assert not step.footprint.parts
-        assert not step.button.enabled
+        until(lambda: not step.footprint.parts)
+        until(lambda: not step.button.enabled)
     finally:
         step.close()
 

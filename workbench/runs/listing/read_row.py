@@ -42,7 +42,15 @@ class RowReader:
         except Exception as error:  # a corrupt file must not hide the other runs
             reason = f"The record of this run cannot be read: {exception_text(error)}"
         self.active = False
-        return RunRow(self._folder.id, "unreadable", reason=reason)
+        labels, _ = labels_or_problem(self._folder)
+        return RunRow(
+            self._folder.id,
+            "unreadable",
+            reason=reason,
+            name=labels.name,
+            tags=labels.tags,
+            notes=labels.notes,
+        )
 
     def _read(self, quick: bool) -> RunRow:
         folder = self._folder
