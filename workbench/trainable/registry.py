@@ -151,6 +151,7 @@ OWN_GRADIENTS: tuple[CustomGradient, ...] = (
     ClipGradient(),
     CeluGradient(),
     EluGradient(),
+    ExpandGradient(),
     SeluGradient(),
     HardSigmoidGradient(),
     HardSwishGradient(),
@@ -203,7 +204,6 @@ OWN_GRADIENTS: tuple[CustomGradient, ...] = (
     SliceGradient(),
     SumGradient(),
     WhereGradient(),
-    ExpandGradient(),
 )
 """The first that applies to a node is its gradient, even where ONNX Runtime has one."""
 

@@ -218,3 +218,14 @@ def test_a_run_of_another_model_is_named_beside_the_chosen_one(make_page: MakePa
     run.stop()
     assert page.wait(PATIENCE_S)
     until(lambda: page.bar.title == "digits-mlp · digits")
+
+
+def test_recorded_runs_without_a_step_are_compared_and_leave_no_figure(make_page: MakePage) -> None:
+    runs = [write_run(name, [], {"status": "failed", "steps": 0}) for name in ("a", "b")]
+    page = make_page(model=None)
+    page._compare_runs(runs)
+    until(lambda: page.comparison.table.rows)
+    until(lambda: page.comparison.charts.hint == "No step was taken.")
+    assert page.comparison._thread.wait(PATIENCE_S)
+    assert "cannot be shown" not in page.comparison.ratios.verdict
+    assert page._figure.figure_id == ""

@@ -192,10 +192,11 @@ class TaskRunner(View):
 
     def _give_way(self) -> None:
         """End the tasks that measure: a run begins."""
-        for name, task in self._tasks.items():
-            if task.measures_time and name in self._cancellations:
-                self._ended_by_run.add(name)
-                self.cancel(name)
+        with self._lock:  # one that ends meanwhile is not marked
+            for name, task in self._tasks.items():
+                if task.measures_time and name in self._cancellations:
+                    self._ended_by_run.add(name)
+                    self.cancel(name)
 
     def _refusal(self, task: Task) -> str:
         if task.needs_model and self._model is None:

@@ -110,7 +110,7 @@ class PageView(View):
         self.job = None
         if isinstance(job, ComparisonJob):
             self._compared = job
-        if any(run.progress.done_steps for run in job.runs.values()):
+        if _has_steps(job):
             compared = job.comparison if isinstance(job, ComparisonJob) else None
             table = (
                 result_table(job.runs.values(), job.outcome)
@@ -123,9 +123,15 @@ class PageView(View):
         """Keep in the notebook what was chosen of the recorded runs, once it is shown whole."""
         figure_id = "-".join(run.id for run in shown.runs.values())
         own = self._compared is not None and self._compared.comparison is shown
-        if self.job is None and not own and self._figure.figure_id != figure_id:
+        new = self._figure.figure_id != figure_id
+        if self.job is None and not own and new and _has_steps(shown):
             table = comparison_table(shown, shown.verdict().sentence)
             self._figure.show(shown.plot(), figure_id, table)
 
     def job_failed(self) -> None:
         self.job = None
+
+
+def _has_steps(job: Job | Comparison | RunComparison) -> bool:
+    """Whether there is anything to draw."""
+    return any(run.progress.done_steps for run in job.runs.values())
