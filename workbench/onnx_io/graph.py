@@ -92,7 +92,7 @@ def unname_sizes(model: onnx.ModelProto) -> None:
     for equal: it would not sum that of `x[:, :1]` in `x + x[:, :1]`, a size that inference does not
     know. Those without a name it compares when the graph runs.
     """
-    for value in model.graph.value_info:
+    for value in (*model.graph.value_info, *model.graph.output):
         for size in value.type.tensor_type.shape.dim:
             if size.dim_param.startswith(UNKNOWN):
                 size.Clear()

@@ -38,10 +38,14 @@ class HiddenNodes:
         differentiate."""
 
     def hide(self, model: onnx.ModelProto) -> onnx.ModelProto:
-        """A copy that ONNX Runtime can differentiate; `model` itself if nothing is hidden."""
+        """A copy that ONNX Runtime can differentiate; `model` itself if nothing is hidden.
+
+        The sizes that inference named are nameless afterwards, in `model` too (see `unname_sizes`).
+        """
         import onnx
 
         if not self._gradients:
+            unname_sizes(model)
             return model
         # The types of a hidden node's outputs are known only from the graph.
         made = onnx.shape_inference.infer_shapes(model, data_prop=True)

@@ -271,6 +271,16 @@ PADDING: dict[str, Callable[[], Any]] = {
     ),
     "padding_weighted": partial(trained, WeightedTokens, _of_tokens),
     "padding_traced": lambda: traced(partial(trained, LargestTokens, _of_tokens)),
+    "first_traced": lambda: traced(
+        partial(
+            trained,
+            WeightedTokens,
+            _of_tokens,
+            # No node with a gradient of the workbench's, and layers that are searched for fusions.
+            embedding_sparsity="off",
+            pytorch_kernels="all",
+        )
+    ),
     "attention_traced": lambda: traced(partial(trained, AttendedTokens, _of_tokens)),
     "padding_turned": lambda: trained(
         partial(AttentionPooling, hidden_by_turned_mask), _of_tokens, _with_tokens(1)[:1]

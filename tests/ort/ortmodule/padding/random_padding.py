@@ -73,9 +73,13 @@ def batches(plan: Plan) -> Iterable[Batch]:
         yield Batch((tokens, MARKS[plan.marks].given(keep), labels), keep)
 
 
+KERNELS = ("all", "dropout")
+"""`pytorch_kernels`, of which a machine chooses by what it measures."""
+
 APART = 0.01
 """Differences of gradients from which a batch is repeated: of such a one "apart" has the number,
-the difference, and those of PyTorch's and ORTModule's repetitions from PyTorch's first result."""
+the kernels, the difference, and those of PyTorch's and ORTModule's repetitions from PyTorch's first
+result."""
 
 
 class Step(NamedTuple):
@@ -134,27 +138,35 @@ def compared(plan: Plan, seed: int) -> dict[str, Any]:
     with torch.no_grad():
         for each in plain.parameters():
             each.add_(torch.randn_like(each), alpha=0.1)
-    module = ORTModule(copy.deepcopy(plain), options={"embedding_sparsity": plan.sparsity})
+    modules = {
+        kernels: ORTModule(
+            copy.deepcopy(plain),
+            options={"embedding_sparsity": plan.sparsity, "pytorch_kernels": kernels},
+        )
+        for kernels in KERNELS
+    }
     worst = [0.0, 0.0]
     count = 0
     reports: dict[str, None] = {}
-    apart: list[tuple[int, float, float, float]] = []
+    apart: list[tuple[int, str, float, float, float]] = []
     for batch in batches(plan):
         expected = step(plain, batch, is_plain=True)
         if not expected.is_finite:
             continue
-        found = step(module, batch, is_plain=False)
         count += 1
-        worst = [
-            max(pair) if found.is_finite else torch.inf
-            for pair in zip(worst, expected.differences(found), strict=True)
-        ]
-        wrong = expected.differences(found)[1]
-        if not wrong <= APART:  # is it so each time, and of which of the two?
-            both = step(plain, batch, is_plain=True), step(module, batch, is_plain=False)
-            apart.append((count, wrong, *(expected.differences(each)[1] for each in both)))
-        report = {each.option: each.reason for each in module.options_report}
-        reports[report["embedding_sparsity"]] = None
+        for kernels, module in modules.items():
+            found = step(module, batch, is_plain=False)
+            worst = [
+                max(pair) if found.is_finite else torch.inf
+                for pair in zip(worst, expected.differences(found), strict=True)
+            ]
+            wrong = expected.differences(found)[1]
+            if not wrong <= APART:  # is it so each time, and of which of the two?
+                both = step(plain, batch, is_plain=True), step(module, batch, is_plain=False)
+                again = (expected.differences(each)[1] for each in both)
+                apart.append((count, kernels, wrong, *again))
+            report = {each.option: each.reason for each in module.options_report}
+            reports[report["embedding_sparsity"]] = None
     return {
         "results": worst[0],
         "gradients": worst[1],
