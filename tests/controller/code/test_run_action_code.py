@@ -45,6 +45,7 @@ def test_labels_export_and_deletion_are_as_by_the_buttons(digits: Dataset, tmp_p
         ("quantize", Run, "quantize"),
         ("export_unmerged", Run, "export"),
         ("resume", wb, "resume"),
+        ("train_further", wb, "resume"),
         ("stop", Run, "stop"),
     ],
 )
@@ -58,9 +59,14 @@ def test_slow_calls_of_the_code_have_the_same_arguments(
         called.append((first, *rest, *named.items()))
 
     monkeypatch.setattr(owner, name, note)
-    exec(action_code(action, [run_id], "a.onnx"), {})
+    text = "steps=8" if action == "train_further" else "a.onnx"
+    exec(action_code(action, [run_id], text), {})
     [(first, *rest)] = called
     assert getattr(first, "id", first) == run_id
-    given = {"quantize": ["a.onnx"], "export_unmerged": ["a.onnx", ("merge_lora", False)]}
+    given = {
+        "quantize": ["a.onnx"],
+        "export_unmerged": ["a.onnx", ("merge_lora", False)],
+        "train_further": [("steps", 8)],
+    }
     assert rest == given.get(action, [])
     assert action in {*OF_ONE, *OF_EACH}

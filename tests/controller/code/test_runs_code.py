@@ -41,7 +41,11 @@ def test_a_cell_shows_every_value_of_a_comparison() -> None:
 @pytest.mark.parametrize(
     ("status", "there", "not_there"),
     [
-        ("completed", ["from_run(run)", "run.export('a-net.onnx')"], ["resume", "stop"]),
+        (
+            "completed",
+            ["from_run(run)", "run.export('a-net.onnx')", "run = wb.resume(run, rounds=8)"],
+            ["wb.resume(run)", "stop"],
+        ),
         ("stopped", ["run = wb.resume(run)", "run.export("], ["run.stop()"]),
         ("paused", ["# run.resume()", "# run.stop()"], ["export", "wb.resume"]),
         ("running", ["# run.stop()"], ["export", "resume"]),
@@ -51,7 +55,14 @@ def test_a_cell_shows_every_value_of_a_comparison() -> None:
 def test_possible_actions_on_a_run_are_in_comments(
     status: str, there: list[str], not_there: list[str]
 ) -> None:
-    row = RunRow("a", status, model="a net", reason="It is of\na newer version.")  # type: ignore[arg-type]
+    row = RunRow(
+        "a",
+        status,  # type: ignore[arg-type]
+        model="a net",
+        reason="It is of\na newer version.",
+        step_word="round",
+        steps=4,
+    )
     code = runs_code([row])
     assert all(each in code for each in there), code
     assert not any(each in code for each in not_there), code

@@ -235,14 +235,14 @@ def test_a_run_that_ended_early_is_resumed(told: Told, digits: Dataset) -> None:
     told.runs.stop([run.id])
     until(lambda: run.ended)
     resumed: list[Run] = []
-    told.runs.on_resume = resumed.append
-    told.runs.resume_refusal = lambda asked: f"Not {asked.id} now."
+    told.runs.resumption.on_resume = resumed.append
+    told.runs.resumption.refusal = lambda asked: f"Not {asked.id} now."
     told.runs.resume(run.id)
     told.wait()
     assert told.outcomes[-1][:2] == ("error", f"Not {run.id} now.")
     assert run.ended
     assert resumed == []
-    told.runs.resume_refusal = lambda _: ""
+    told.runs.resumption.refusal = lambda _: ""
     told.runs.resume(run.id)
     told.wait()
     assert told.outcomes[-1][0] == "done", told.outcomes[-1]
@@ -252,6 +252,22 @@ def test_a_run_that_ended_early_is_resumed(told: Told, digits: Dataset) -> None:
     assert told.outcomes[-1][1] == f"Run {run.id} is in progress: stop it, then delete it."
     resumed[0].stop()
     resumed[0].wait(60)
+
+
+def test_a_completed_run_is_trained_further(told: Told, digits: Dataset) -> None:
+    run = train("digits-mlp", digits, engine="fake", steps=20).wait(60)
+    told.runs.resume(run.id)
+    told.runs.train_further(run.id, 20)
+    told.wait()
+    assert [outcome[0] for outcome in told.outcomes if outcome[0] != "busy"] == ["error", "error"]
+    assert told.outcomes[-1][1] == "The run has taken 20 steps: give a larger total."
+    resumed: list[Run] = []
+    told.runs.resumption.on_resume = resumed.append
+    told.runs.train_further(run.id, 30)
+    told.wait()
+    assert told.outcomes[-1][:2] == ("done", f"Resumed {run.title} after step 20.")
+    resumed[0].wait(60)
+    assert (resumed[0].status, resumed[0].progress) == ("completed", (30, 30))
 
 
 @pytest.mark.fault

@@ -13,7 +13,7 @@ def action_code(action: str, run_ids: Sequence[str], text: str) -> str:
     Args:
         action: name of a button of the list, or of its action.
         run_ids: ids of its runs.
-        text: the text typed for it.
+        text: the text typed for it; of "train_further" the setting, as "steps=200".
     """
     lines = ["import workbench as wb", "", *_lines(action, list(run_ids), text)]
     if any("display(" in line for line in lines):
@@ -53,6 +53,7 @@ OF_ONE: Mapping[str, Callable[[str, str], list[str]]] = {
     "rename": _of_run("run.rename({text})"),
     "note": _of_run("run.notes = {text}"),
     "resume": lambda run, _: [f"run = wb.resume({run})"],
+    "train_further": lambda run, total: [f"run = wb.resume({run}, {total})"],
     "personalise": lambda run, _: [
         f"run = wb.load_run({run})",
         "# With examples that a pad has saved as a file:",

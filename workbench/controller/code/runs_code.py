@@ -44,6 +44,9 @@ def _of_one(row: RunRow) -> list[str]:
         further["Resume it"] = "run.resume()"
     elif row.status in RESUMABLE:
         further["Resume it from its last checkpoint"] = "run = wb.resume(run)"
+    if row.status not in ACTIVE and row.steps:
+        total = f"{row.step_word}s={2 * row.steps}"
+        further["Train further from its last checkpoint"] = f"run = wb.resume(run, {total})"
     if row.status in ACTIVE:
         further["Stop it; its checkpoint is kept"] = "run.stop()"
     else:

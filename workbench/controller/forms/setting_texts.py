@@ -182,7 +182,12 @@ def read_field(field: SettingField, text: str) -> Any:
     return text
 
 
-def _whole(text: str) -> int:
+def read_whole(text: str) -> int:
+    """The integer of a text such as "20" or "1,000".
+
+    Raises:
+        ValueError: it is none, or too large; the message has the expected form.
+    """
     if not WHOLE.fullmatch(text):
         raise ValueError(f"{value_text(text)} is not an integer, such as 20.")
     digits = _plain(text)
@@ -235,7 +240,7 @@ def _decimal_point_hint(text: str) -> str:
 
 
 READERS: Mapping[str, Callable[[str], Any]] = {
-    "whole": _whole,
+    "whole": read_whole,
     "number": _number,
     "bytes": _bytes,
     "names": lambda text: tuple(split_names(text)),

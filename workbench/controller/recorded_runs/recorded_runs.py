@@ -10,13 +10,14 @@ from workbench.controller.recorded_runs.deleted_runs import DeletedRuns
 from workbench.controller.recorded_runs.poll_interval import POLL_S, poll_interval_s
 from workbench.controller.recorded_runs.run_detail import describe_run
 from workbench.controller.recorded_runs.run_export import RunExports
+from workbench.controller.recorded_runs.run_resumption import RunResumption
 from workbench.controller.recorded_runs.runs_view import RunsView
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.state import failure
 from workbench.errors import RunError, RunFolderError
 from workbench.run_folder.labels import checked_tags
 from workbench.run_folder.run_folder import RunFolder, is_id
-from workbench.runs import Run, load_run, resume
+from workbench.runs import Run, load_run
 from workbench.runs.listing import Changes, RunIndex, RunRow
 from workbench.runs.trash import move_to_trash, restore_from_trash
 
@@ -37,10 +38,7 @@ class RecordedRuns:
         """Called with an opened run, instead of showing its details."""
         self.on_compare: Callable[[list[Run]], None] | None = None
         """Called with the runs that are compared."""
-        self.on_resume: Callable[[Run], None] | None = None
-        """Called with a run that is resumed."""
-        self.resume_refusal: Callable[[Run], str] = lambda _: ""
-        """Returns why a run cannot be resumed now; empty: it can."""
+        self.resumption = RunResumption(view)
         self.on_restore: Callable[[Run], None] | None = None
         """Called with a run whose model, data and settings are to be restored."""
         self.on_personalise: Callable[[Run], None] | None = None
@@ -49,7 +47,6 @@ class RecordedRuns:
         self._index = RunIndex()
         self._problem: str | None = None
         self._next_poll = 0.0
-        self._resumed: list[Run] = []
         self._trash = DeletedRuns(self._index.folder.parent)
         self._deleted: list[str] = []
         """Ids of the last deleted runs, unless restored."""
@@ -83,7 +80,11 @@ class RecordedRuns:
 
     def resume(self, run_id: str) -> None:
         """Resume a run from its latest checkpoint, or after a pause."""
-        self._act(lambda: self._resume(run_id), "Resuming …")
+        self._act(lambda: self.resumption.resume(self._run(run_id)), "Resuming …")
+
+    def train_further(self, run_id: str, total: int) -> None:
+        """Resume a run that has ended from its latest checkpoint, to `total` steps, or rounds."""
+        self._act(lambda: self.resumption.train_further(self._run(run_id), total), "Resuming …")
 
     def restore(self, run_id: str) -> None:
         """Restore the model, data and settings that a run was started with."""
@@ -238,21 +239,6 @@ class RecordedRuns:
         if self.on_compare is not None:
             self.on_compare(runs)
         self._view.show_outcome("done", "")
-
-    def _resume(self, run_id: str) -> None:
-        run = self._run(run_id)
-        if refusal := self.resume_refusal(run):
-            raise RunError(refusal)
-        if run.status == "paused":
-            run.resume()
-        else:
-            run = resume(run)
-            # As long as it is known here, its worker is watched.
-            self._resumed = [*(each for each in self._resumed if not each.ended), run]
-        if self.on_resume is not None:
-            self.on_resume(run)
-        step = run.progress.done_steps
-        self._view.show_outcome("done", f"Resumed {run.title} after step {step:,}.")
 
     def _hand(self, run_id: str, to: Callable[[Run], None] | None) -> None:
         run = self._run(run_id)

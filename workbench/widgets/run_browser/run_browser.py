@@ -10,6 +10,7 @@ import traitlets
 
 from workbench.controller.code.run_action_code import action_code
 from workbench.controller.code.runs_code import runs_code
+from workbench.controller.forms.setting_texts import read_whole
 from workbench.controller.recorded_runs.deleted_runs import DeletedRun
 from workbench.controller.recorded_runs.recorded_runs import RecordedRuns
 from workbench.controller.recorded_runs.run_detail import RunDescription
@@ -64,9 +65,8 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
                 is shown below the list.
             on_resume: called with a run that is resumed.
             resume_refusal: returns why a run cannot be resumed now; empty: it can.
-            on_restore: called with the open run, to restore its settings; None: no button for that.
-            on_personalise: called with the run that is to be fine-tuned on a user's own examples;
-                None: no button for that.
+            on_restore: called with the open run, to restore its settings; None: no button.
+            on_personalise: called with a run to fine-tune on own examples; None: no button.
             on_changes: called with each change of the list.
         """
         self._on_changes = on_changes
@@ -93,8 +93,8 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs = RecordedRuns(_View(self))
         self._runs.on_open = on_open
         self._runs.on_compare = on_compare or self._show_comparison
-        self._runs.on_resume = on_resume
-        self._runs.resume_refusal = resume_refusal
+        self._runs.resumption.on_resume = on_resume
+        self._runs.resumption.refusal = resume_refusal
         self._runs.on_restore = on_restore
         self._runs.on_personalise = on_personalise
         self.table.folder = self._runs.folder
@@ -110,6 +110,10 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
     def resume(self, run_id: str) -> None:
         """Resume a run after a pause, or from its latest checkpoint."""
         self._runs.resume(run_id)
+
+    def train_further(self, run_id: str, total: int) -> None:
+        """Resume a run that has ended, to `total` steps, or rounds if it is federated."""
+        self._runs.train_further(run_id, total)
 
     def restore(self, run_id: str) -> None:
         """Restore the model, the data and the settings that a run was started with."""
@@ -215,9 +219,11 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
     def _act(self, name: str, run_ids: list[str], text: str) -> None:
         """Execute the action of a button."""
         if name == "cancel":
-            self.cancel()
-        if not run_ids or name == "cancel":
-            return
+            return self.cancel()
+        if not run_ids:
+            return None
+        if name == "train_further":
+            return self._train_further(run_ids[0], text)
         self._done = action_code(name, run_ids, text)
         self._show_code()
         match name:
@@ -237,6 +243,16 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
                 self.change_tags(run_ids, add=text)
             case "remove_tags":
                 self.change_tags(run_ids, remove=text)
+
+    def _train_further(self, run_id: str, text: str) -> None:
+        try:
+            total = read_whole(text.strip())
+        except ValueError as error:
+            return self.table.show_outcome("error", str(error))
+        [row] = self.table.known([run_id])
+        self._done = action_code("train_further", [run_id], f"{row.step_word}s={total}")
+        self._show_code()
+        self.train_further(run_id, total)
 
     def _ipython_display_(self, **_: Any) -> None:
         from IPython.display import display

@@ -1,6 +1,7 @@
 // Actions for the selected runs: buttons, and a field for the argument of an action.
 
 import { element, freshId } from "../element";
+import { formatWhole } from "../number_format";
 import { displayName, isActive, type RunRow } from "./run_row";
 
 /** Asks the kernel for an action on runs; `text` is a name, tags, notes or a path. */
@@ -18,11 +19,15 @@ interface Action {
 }
 
 interface Field {
-  label: string;
+  label: string | ((rows: RunRow[], whose: string) => string);
   value: (rows: RunRow[]) => string;
   many?: boolean;
   placeholder: string;
   longest: number;
+  /** Its button; "Save" if not given. */
+  submit?: string;
+  /** What was typed may be refused: the form stays until the action is done. */
+  mayBeRefused?: boolean;
   /** Alternatives for the text: names of actions and their labels, that of the action itself first. */
   ways?: [string, string][];
 }
@@ -30,6 +35,7 @@ interface Field {
 /** The way of exporting that `Run.export` knows by the suffix of the path. */
 const ADAPTERS = "adapters";
 const PERSONALISE = "personalise";
+const EXPORT = "export";
 
 const RESUMABLE = new Set(["interrupted", "stopped", "failed", "paused"]);
 const one = (rows: RunRow[]) => (rows.length === 1 ? "" : "Select one run.");
@@ -54,12 +60,25 @@ export const ACTIONS: Action[] = [
     ),
   },
   {
+    name: "train_further",
+    label: "Train further …",
+    refusal: all(one, readable, ([row]) => (row && isActive(row) ? "Stop the run before it is trained further." : "")),
+    field: {
+      label: ([row], whose) => `Total ${row?.stepWord ?? "step"}s${whose} (${formatWhole(row?.steps ?? 0)} taken)`,
+      value: ([row]) => String(2 * (row?.steps ?? 0) || ""),
+      placeholder: "a whole number",
+      longest: 20,
+      submit: "Train",
+      mayBeRefused: true,
+    },
+  },
+  {
     name: "stop",
     label: "Stop",
     refusal: (rows) => (rows.some(isActive) ? "" : "None of these runs is in progress."),
   },
   {
-    name: "export",
+    name: EXPORT,
     label: "Export …",
     refusal: all(one, readable),
     field: {
@@ -67,8 +86,10 @@ export const ACTIONS: Action[] = [
       value: ([row]) => `${row?.model.replace(/[^\w.-]+/g, "-") || "model"}.onnx`,
       placeholder: "model.onnx",
       longest: 1000,
+      submit: "Export",
+      mayBeRefused: true,
       ways: [
-        ["export", "float32, as trained"],
+        [EXPORT, "float32, as trained"],
         ["quantize", "int8, and what that costs"],
         ["export_unmerged", "float32, LoRA's adapters as inputs"],
         [ADAPTERS, "LoRA's adapters alone"],
@@ -184,7 +205,7 @@ export class RunActions {
   private refusal(action: Action): string {
     const rows = this.taken(action);
     if (rows.length === 0) return "Select a run first.";
-    if (action.name === "export" && this.exporting) return "An export is in progress. Wait until it has ended, or cancel it.";
+    if (action.name === EXPORT && this.exporting) return "An export is in progress. Wait until it has ended, or cancel it.";
     return action.refusal(rows, this.bases);
   }
 
@@ -215,8 +236,9 @@ export class RunActions {
     };
     if (field.ways) way.addEventListener("change", fitSuffix);
     const cancel = element("button", { type: "button", class: "wb-button wb-small" }, "Cancel");
-    const save = element("button", { type: "submit", class: "wb-button wb-small wb-primary" }, name === "export" ? "Export" : "Save");
-    const label = element("label", { for: id }, field.label + whose);
+    const save = element("button", { type: "submit", class: "wb-button wb-small wb-primary" }, field.submit ?? "Save");
+    const text = typeof field.label === "string" ? field.label + whose : field.label(rows, whose);
+    const label = element("label", { for: id }, text);
     this.awaiting = false;
     this.problem.textContent = "";
     this.editor.replaceChildren(label, input, ...(field.ways ? [way] : []), save, cancel, this.problem);
@@ -229,8 +251,8 @@ export class RunActions {
         if (field.ways) fitSuffix();
         this.act(way.value === ADAPTERS ? name : way.value || name, idsOf(rows), input.value);
       }
-      // A path may be refused: what was typed is kept until the file is written.
-      this.awaiting = this.exporting = name === "export";
+      this.awaiting = field.mayBeRefused ?? false;
+      this.exporting ||= name === EXPORT;
       this.update(this.rows, this.hidden);
       if (!this.awaiting) this.close();
     };

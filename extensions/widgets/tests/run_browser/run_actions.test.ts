@@ -40,6 +40,30 @@ describe("what is done with runs of the table", () => {
     expect(model.sent.at(-1)).toEqual({ kind: "act", name: "personalise", runs: ["b"], text: "" });
   });
 
+  it("trains a run that has ended further, to a total that may be refused", () => {
+    const { el, model, button } = render([row("a", { steps: 1500, stepWord: "round", status: "completed" }), row("b", { status: "running" })]);
+    model.receive("selected", ["b"]);
+    expect(button("Train further …").title).toBe("Stop the run before it is trained further.");
+    model.receive("selected", ["a"]);
+    button("Train further …").click();
+    const form = el.querySelector("form") as HTMLFormElement;
+    const input = form.querySelector("input") as HTMLInputElement;
+    expect(form.querySelector("label")?.textContent).toBe("Total rounds of a (1,500 taken)");
+    expect(form.querySelector("button")?.textContent).toBe("Train");
+    expect(input.value).toBe("3000");
+    input.value = "many";
+    form.requestSubmit();
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "train_further", runs: ["a"], text: "many" });
+    model.receive("outcome", "busy");
+    model.receive("message", "many is not an integer.");
+    model.receive("outcome", "error");
+    expect([form.hidden, input.value]).toEqual([false, "many"]);
+    model.receive("outcome", "busy");
+    model.receive("outcome", "done");
+    expect(form.hidden).toBe(true);
+    expect(button("Export …").getAttribute("aria-disabled")).toBe("false");
+  });
+
   it("exports in each way, which can be cancelled", () => {
     const { el, model, button } = render([row("a")]);
     model.receive("selected", ["a"]);

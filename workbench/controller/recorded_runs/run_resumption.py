@@ -1,0 +1,65 @@
+"""Resumes recorded runs, as far as was planned or further."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workbench.controller.recorded_runs.runs_view import RunsView
+from workbench.errors import RunError
+from workbench.runs import Run, resume
+from workbench.runs.run_title import step_word
+
+
+class RunResumption:
+    """Its methods block until the worker is started."""
+
+    def __init__(self, view: RunsView) -> None:
+        """Start with no resumed run.
+
+        Args:
+            view: is notified of the result.
+        """
+        self.on_resume: Callable[[Run], None] | None = None
+        """Called with a run that is resumed."""
+        self.refusal: Callable[[Run], str] = lambda _: ""
+        """Returns why a run cannot be resumed now; empty: it can."""
+        self._view = view
+        self._resumed: list[Run] = []
+
+    def resume(self, run: Run) -> None:
+        """Resume a run after a pause, or from its latest checkpoint."""
+        self._check(run)
+        if run.status == "paused":
+            run.resume()
+            self._show(run)
+        else:
+            self._show(resume(run))
+
+    def train_further(self, run: Run, total: int) -> None:
+        """Resume a run that has ended from its latest checkpoint, to more steps than it has taken.
+
+        Args:
+            run: the run.
+            total: steps, or rounds, in all.
+        """
+        self._check(run)
+        taken, name = run.progress.done_steps, f"{step_word(run.spec)}s"
+        if total <= taken:
+            raise RunError(f"The run has taken {taken:,} {name}: give a larger total.")
+        settings: dict[str, Any] = {name: total}
+        self._show(resume(run, **settings))
+
+    def _check(self, run: Run) -> None:
+        if refusal := self.refusal(run):
+            raise RunError(refusal)
+
+    def _show(self, run: Run) -> None:
+        # As long as it is known here, its worker is watched.
+        self._resumed = [*(each for each in self._resumed if not each.ended), run]
+        if self.on_resume is not None:
+            self.on_resume(run)
+        step = run.progress.done_steps
+        self._view.show_outcome(
+            "done", f"Resumed {run.title} after {step_word(run.spec)} {step:,}."
+        )
