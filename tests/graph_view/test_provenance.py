@@ -115,6 +115,27 @@ def test_the_training_graph_is_shown_by_passes_and_layers(artifacts: Artifacts) 
     assert summary.shape == (8, 6)
 
 
+def test_the_eval_graph_marks_its_loss(artifacts: Artifacts) -> None:
+    found, nodes = recorded(artifacts).eval, nodes_of(artifacts.eval_model)
+    assert found is not None
+    assert len(found) == len(nodes)
+    losses = [node.op_type for node, one in zip(nodes, found, strict=True) if one.made_by == "loss"]
+    assert "SoftmaxCrossEntropyLoss" in losses
+    assert {one.made_by for one in found} == {"export", "loss"}
+    assert {one.layer for one in found if one.made_by == "export"} >= {"0", "3"}
+    shown = graphs_of_source(artifacts).read("eval", print).description
+    assert [node.made_by for node in shown.nodes].count("loss") == len(losses)
+
+
+@pytest.mark.fault
+def test_an_older_record_has_none_of_the_eval_graph(artifacts: Artifacts, tmp_path: Path) -> None:
+    content = json.loads((artifacts.directory / PROVENANCE).read_text())
+    del content["eval"]
+    (tmp_path / PROVENANCE).write_text(json.dumps({**content, "format": 2}))
+    found = read_provenance(tmp_path)
+    assert found == recorded(artifacts)._replace(eval=None)
+
+
 def test_times_are_matched_by_recorded_names_and_the_rest_is_listed(artifacts: Artifacts) -> None:
     shown = graphs_of_source(artifacts).read("training", print).description
     gemm = next(node.name for node in shown.nodes if node.op == "Gemm")

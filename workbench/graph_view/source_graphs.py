@@ -27,8 +27,8 @@ KINDS = ("forward", "training", "eval", "optimizer")
 
 _OLD = (
     "These artifacts are from a device bundle, or from an older workbench that did not record the "
-    "origin of nodes, so gradients, rewrites and fusions are not marked. Generate the artifacts "
-    "again to see them."
+    "origin of these nodes, so losses, gradients, rewrites and fusions are not marked. Generate "
+    "the artifacts again to see them."
 )
 
 
@@ -99,12 +99,9 @@ def _of_artifacts(artifacts: Artifacts) -> SourceGraphs:
         options: dict[str, Any] = {}
         if key != "optimizer":
             options.update(parameters=parameters, values_from=(artifacts.inference_model,))
-        if key in ("forward", "training"):
             recorded = read_provenance(artifacts.directory)
-            if recorded is None or forward is None:
-                options["notices"] = (_OLD,)
-            else:
-                options["provenance"] = getattr(recorded, key)
+            found = None if recorded is None or forward is None else getattr(recorded, key)
+            options.update({"notices": (_OLD,)} if found is None else {"provenance": found})
         return GraphFile.of_file(key, f"{model}, {key} graph", paths[key], **options)
 
     return SourceGraphs(model, KINDS, read)

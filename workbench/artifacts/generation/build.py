@@ -141,7 +141,7 @@ def write(
     report("writing the artifacts")
     _write_graphs(folder, request, forward, training_model, kernels_model, eval_model)
     write_onnx(parameters_as_inputs(graph, [*kept.trainable, *kept.frozen]), folder / FORWARD_MODEL)
-    write_provenance(provenance_of(made, origins), folder)
+    write_provenance(provenance_of(made, origins, eval_model), folder)
     write_checkpoint_isolated(
         graph, kept.trainable, kept.frozen, folder / "checkpoint", work_folder=folder.parent
     )

@@ -1,7 +1,7 @@
-"""The origin of each node of the training graph, recorded when the artifacts are generated.
+"""The origin of each node of the graphs, recorded when the artifacts are generated.
 
 `provenance.json` is a separate file, which a device does not read. Nodes are identified by
-their position in forward_model.onnx and training_model.onnx.
+their position in forward_model.onnx, training_model.onnx and eval_model.onnx.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from workbench.artifacts.generation.trainable_graph import TrainableGraph
     from workbench.ort.graph.node_origins import NodeOrigin
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 MadeBy = Literal["export", "loss", "rewrite", "fusion", "gradient", "update", "lora"]
 
@@ -51,10 +51,12 @@ class NodeProvenance(NamedTuple):
 
 
 class Provenance(NamedTuple):
-    """Origins of the nodes of the two graphs, in their order."""
+    """Origins of the nodes of the graphs, in their order."""
 
     forward: tuple[NodeProvenance, ...]
     training: tuple[NodeProvenance, ...]
+    eval: tuple[NodeProvenance, ...] | None
+    """None where an older workbench recorded none. Their `origins` are empty."""
 
 
 class _NodeRecord(NamedTuple):
@@ -70,19 +72,23 @@ class _ProvenanceRecord(BaseModel):
     notes: list[str]
     forward: list[_NodeRecord]
     training: list[_NodeRecord]
+    eval: list[_NodeRecord] | None = None
 
 
-def provenance_of(made: TrainableGraph, origins: tuple[NodeOrigin, ...]) -> Provenance:
+def provenance_of(
+    made: TrainableGraph, origins: tuple[NodeOrigin, ...], evaluation: onnx.ModelProto
+) -> Provenance:
     """Combine the records of the stages.
 
     Args:
         made: the forward graph with its loss, before and after the rewrites.
         origins: of the nodes of the training graph, by the nodes of the rewritten one.
+        evaluation: the eval graph, with its losses.
     """
     nodes = list(made.graph.graph.node)
     place = {_key(node): index for index, node in enumerate(nodes)}
-    layers = [_metadata(node, LAYER) for node in nodes]
-    forward = _forward(made, nodes, layers)
+    forward = _forward_pass(made.graph.graph, made.forward.training.graph)
+    layers = [node.layer for node in forward]
     replaced = {one.node: one for one in made.rewrites.replacements}
     readers: dict[str, int] = {}
     """The first node that reads each value."""
@@ -113,29 +119,36 @@ def provenance_of(made: TrainableGraph, origins: tuple[NodeOrigin, ...]) -> Prov
                 note = OWN_GRADIENT if origin.own_gradient else ""
         return NodeProvenance(made_by, found, _shared([layers[i] for i in found]), note)
 
-    return Provenance(tuple(forward), tuple(map(recorded, origins)))
+    evaluated = _forward_pass(evaluation.graph, made.forward.evaluation.graph)
+    return Provenance(
+        tuple(forward),
+        tuple(map(recorded, origins)),
+        tuple(node._replace(origins=()) for node in evaluated),
+    )
 
 
-def _forward(
-    made: TrainableGraph, nodes: list[onnx.NodeProto], layers: list[str]
-) -> list[NodeProvenance]:
-    """The nodes of the forward graph with its loss, with their origin."""
-    graph = made.forward.training.graph
-    exported = {name for node in graph.node for name in node.output if name}
-    needed = {value.name for value in graph.output}
-    for node in reversed(nodes):
+def _forward_pass(graph: onnx.GraphProto, exported: onnx.GraphProto) -> list[NodeProvenance]:
+    """The nodes of a forward pass with its losses, with their origin.
+
+    Args:
+        graph: the forward pass.
+        exported: the same without losses.
+    """
+    given = {name for node in exported.node for name in node.output if name}
+    needed = {value.name for value in exported.output}
+    for node in reversed(graph.node):
         if not needed.isdisjoint(node.output):
             needed.update(name for name in node.input if name)
     found = []
-    for index, (node, layer) in enumerate(zip(nodes, layers, strict=True)):
-        own = exported.isdisjoint(node.output)
+    for index, node in enumerate(graph.node):
+        own = given.isdisjoint(node.output)
         seeded = own and not needed.isdisjoint(node.output)
         made_by: MadeBy = "rewrite" if seeded else "loss" if own else "export"
         note = SEEDED if seeded else ""
         adapted = _metadata(node, ADAPTER)
         if adapted:
             made_by, note = "lora", f"adapter of {adapted}"
-        found.append(NodeProvenance(made_by, (index,), layer, note))
+        found.append(NodeProvenance(made_by, (index,), _metadata(node, LAYER), note))
     return found
 
 
@@ -174,13 +187,15 @@ def write_provenance(provenance: Provenance, folder: Path) -> None:
             for node in nodes
         ]
 
-    forward, training = record(provenance.forward), record(provenance.training)
+    graphs = {
+        name: None if nodes is None else record(nodes)
+        for name, nodes in provenance._asdict().items()
+    }
     content = {
         "format": FORMAT_VERSION,
         "layers": list(layers),
         "notes": list(notes),
-        "forward": forward,
-        "training": training,
+        **graphs,
     }
     text = json.dumps(content, separators=(",", ":"))
     (folder / PROVENANCE).write_text(text, encoding="utf-8")
@@ -202,7 +217,12 @@ def read_provenance(folder: Path) -> Provenance | None:
         raise ArtifactsError(f"{error} Generate the artifacts again.") from None
     refuse_newer_format(content["format"], FORMAT_VERSION, str(path), ArtifactsError, "")
     try:
-        return Provenance(_nodes(content, "forward"), _nodes(content, "training"))
+        record = _ProvenanceRecord.model_validate(content)
+        return Provenance(
+            _nodes(record, record.forward),
+            _nodes(record, record.training),
+            None if record.eval is None else _nodes(record, record.eval),
+        )
     except IndexError:
         raise ArtifactsError(
             f"{path} is corrupt: a node points to a layer, a note or a node that is not there. "
@@ -210,11 +230,10 @@ def read_provenance(folder: Path) -> Provenance | None:
         ) from None
 
 
-def _nodes(content: dict[str, list[object]], name: str) -> tuple[NodeProvenance, ...]:
-    record = _ProvenanceRecord.model_validate(content)
+def _nodes(record: _ProvenanceRecord, nodes: list[_NodeRecord]) -> tuple[NodeProvenance, ...]:
     count = len(record.forward)
     found = []
-    for made_by, origins, layer, note in record.forward if name == "forward" else record.training:
+    for made_by, origins, layer, note in nodes:
         if not all(0 <= origin < count for origin in origins) or layer < 0 or note < 0:
             raise IndexError
         found.append(
