@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from workbench.compare.comparison import Comparison
@@ -44,6 +45,27 @@ def load_comparison(comparison_id: str) -> Comparison:
         runs=runs,
         unreadable=unreadable,
     )
+
+
+def measured_together(runs: Sequence[Run]) -> Comparison | None:
+    """The recorded comparison in which `runs` were measured in lockstep, with their engines alone.
+
+    None if there is none, or if one of them was resumed: its later steps were measured alone.
+    """
+    engines = {run.id: run.engine for run in runs}
+    if len(engines) < 2 or any(run.spec.get("resumed_from") is not None for run in runs):
+        return None
+    for path in sorted(comparisons_folder().glob("*.json"), reverse=True):
+        try:
+            saved = SavedComparison.read(path)
+        except RunFolderError:  # said where it is opened
+            continue
+        if engines.keys() <= set(saved.runs.values()):
+            by_engine = {run.engine: run for run in runs}
+            return Comparison(
+                path.stem, saved.as_plan(), [*by_engine], saved.as_loads(), runs=by_engine
+            )
+    return None
 
 
 def _exists(path: Path) -> bool:

@@ -14,10 +14,11 @@ from workbench.compare.columns import COLUMNS
 from workbench.compare.comparison import Comparison
 from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import differences_frame, differing, settings_of
+from workbench.compare.load_comparison import measured_together
 from workbench.compare.run_names import distinct_names
 from workbench.compare.run_texts import failures, failures_badge
 from workbench.compare.statistics import Ratio
-from workbench.compare.verdict import Verdict, short_verdict, unpaired_verdict
+from workbench.compare.verdict import Verdict, short_verdict, unpaired_verdict, verdict_of
 from workbench.display.quantities import thread_count
 from workbench.errors import ConfigError, value_text
 from workbench.machine.machine import machine_sentence
@@ -35,15 +36,17 @@ MAY_DIFFER = ("engine", "versions.", "machine.", "samples")
 
 
 class RunComparison:
-    """Runs that were recorded independently, returned by `compare_runs`.
+    """Recorded runs, returned by `compare_runs`.
 
     Throughput is the mean over all steps after the warm-up. Ratios are of these means: there are
-    no rounds with the same load for all runs, so there is no interval.
+    no rounds with the same load for all runs, so there is no interval. Of runs that one comparison
+    measured in lockstep, both are those of that comparison.
     """
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self.runs: dict[str, Run] = dict(zip(distinct_names(runs), runs, strict=True))
         """By their names, see `distinct_names`."""
+        self._together = measured_together(runs)
         self._final: pd.DataFrame | None = None
         """The table, once all runs have ended and it has been asked for."""
 
@@ -78,7 +81,7 @@ class RunComparison:
         return " | ".join(f"{', '.join(each)}: {text}" for text, each in names.items())
 
     def table(self) -> pd.DataFrame:
-        """One row per run with the columns of `Comparison.table`; `rounds` is 0.
+        """One row per run with the columns of `Comparison.table`; `rounds` is 0 without lockstep.
 
         `ratio` is NaN for a run of another model or dataset than the reference's.
         """
@@ -92,6 +95,8 @@ class RunComparison:
     def _read_table(self) -> pd.DataFrame:
         import pandas as pd
 
+        if self._together is not None:
+            return self._together.table().set_index(pd.Index([*self.runs], name="run"))
         points = {name: run.follow().poll() for name, run in self.runs.items()}
         speeds = {
             name: mean_samples_per_s(points[name], run.config.warmup_steps)
@@ -112,6 +117,9 @@ class RunComparison:
     @property
     def badge(self) -> str:
         """The verdict in a few words, for a place with little room."""
+        if self._together is not None:
+            found = short_verdict(self._measured, self.reference, self.verdict().level)
+            return failures_badge(self.runs) + found
         ratios = {
             self._called[str(name)]: Ratio(float(value), math.nan, math.nan)
             for name, value in self.table()["ratio"].items()
@@ -121,6 +129,21 @@ class RunComparison:
 
     def verdict(self) -> Verdict:
         """Interpretation of the ratios, in one sentence."""
+        if self._together is None:
+            found = self._verdict_apart()
+        else:
+            load = self._together.load
+            found = verdict_of(self._measured, self.reference, load, len(self.runs))
+        failed = failures(self.runs).values()
+        return found._replace(sentence=" ".join([found.sentence, *failed, *self._damage]))
+
+    @property
+    def _measured(self) -> dict[str, Ratio]:
+        """The ratios of runs that were measured in lockstep."""
+        assert self._together is not None
+        return {name: self._together.ratio(run.engine) for name, run in self.runs.items()}
+
+    def _verdict_apart(self) -> Verdict:
         settings = {name: settings_of(run) for name, run in self.runs.items()}
         names = [name for name in differing(settings) if not name.startswith(MAY_DIFFER)]
         machines = [name for name in differing(settings) if name.startswith("machine.")]
@@ -134,9 +157,7 @@ class RunComparison:
             for column in ("ratio", "samples_per_s")
         )
         unlike = {called[name]: what for name, what in self._unlike.items()}
-        found = unpaired_verdict(ratios, called[self.reference], [*days], names, speeds, unlike)
-        failed = failures(self.runs).values()
-        return found._replace(sentence=" ".join([found.sentence, *failed, *self._damage]))
+        return unpaired_verdict(ratios, called[self.reference], [*days], names, speeds, unlike)
 
     @property
     def _damage(self) -> list[str]:
@@ -191,6 +212,8 @@ class RunComparison:
 
 def compare_runs(runs: Sequence[Run | Comparison | str | Path]) -> RunComparison:
     """Compare recorded runs of any time, with the first of PyTorch, else the first, as reference.
+
+    Runs of one comparison keep its ratios, which were measured in lockstep.
 
     Args:
         runs: each a `Run`, an argument of `load_run`, or a `Comparison`, for all its runs.
