@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 
 FROM_USER_CODE = (Exception, SystemExit)
 """Exceptions that called user code may raise: scripts call `sys.exit`, as argparse does."""
-LONGEST_LIST = 60
+LONGEST_LIST = 24
 """Largest number of names in a message."""
 LONGEST_VALUE = 400
 """Characters from which a value in a message is shortened."""

@@ -11,10 +11,12 @@ import pytest
 from scipy.stats import binom
 
 from tests.runs.written import LAUNCHED, steps, write_run
-from workbench.compare import Comparison
+from workbench.compare import Comparison, compare_runs, load_comparison
 from workbench.compare.lockstep import LockstepPlan, make_plan
+from workbench.compare.record import ComparisonRecord
 from workbench.compare.statistics import largest_difference, ratio, rounds_of
 from workbench.errors import RunError
+from workbench.machine.load import Load
 from workbench.run_folder.events import EventReader
 from workbench.runs import Run
 
@@ -236,3 +238,29 @@ def test_no_event_is_read_twice_for_any_number_of_tables(
     pd.testing.assert_frame_equal(comparison.table(), first)
     comparison.verdict()
     assert sum(read) == once
+
+
+def test_runs_of_one_comparison_keep_its_verdict(comparison: Comparison) -> None:
+    record = ComparisonRecord(PLAN, comparison.engines)
+    for engine, run in comparison.runs.items():
+        record.add_run(engine, run.id)
+    for _ in range(20):
+        record.add_load(Load(10.0, 13.0, 2))
+    whole = load_comparison(record.id)
+    again = compare_runs([*comparison.runs.values()])
+    names = dict(zip(again.runs, whole.runs, strict=True))
+    sentence = again.verdict().sentence
+    for name, engine in names.items():
+        sentence = sentence.replace(name, engine)
+    assert again.verdict()._replace(sentence=sentence) == whole.verdict()
+    assert again.badge.startswith("Do not trust: ")
+    assert "2.0× (2.0 to 2.0)" in again.badge  # noqa: RUF001
+    columns = ["ratio", "ratio_low", "ratio_high", "rounds", "samples_per_s"]
+    pd.testing.assert_frame_equal(again.table()[columns], whole.table()[columns], check_names=False)
+    other = recorded("fake", [0.5, 0.5, 0.5], [1.0] * 62)
+    apart = compare_runs([*comparison.runs.values(), other])
+    assert apart.verdict().level == "unpaired", "one of them was measured alone"
+    resumed = comparison.runs["ondevice"]
+    resumed.folder.write_spec({**resumed.spec, "resumed_from": 62})
+    since = compare_runs([run.id for run in comparison.runs.values()])
+    assert since.verdict().level == "unpaired", "its later steps were measured alone"

@@ -62,11 +62,15 @@ class Check(NamedTuple):
         return cls(model, _rows(findings), trainable, frozen, tuple(findings))
 
     def by_layer(self) -> dict[str, tuple[NodeFinding, ...]]:
-        """The nodes that are rewritten or cannot be trained, by the layer that they came from."""
+        """The nodes that are rewritten or cannot be trained, by the layer that they came from.
+
+        A node without one, as of an .onnx file, is its own layer.
+        """
         layers: dict[str, tuple[NodeFinding, ...]] = {}
         for found in self.findings:
-            if found.layer and found.state in ("rewritten", "cannot"):
-                layers[found.layer] = (*layers.get(found.layer, ()), found)
+            if found.state in ("rewritten", "cannot"):
+                layer = found.layer or found.node
+                layers[layer] = (*layers.get(layer, ()), found)
         return layers
 
     @property

@@ -45,6 +45,7 @@ def test_labels_export_and_deletion_are_as_by_the_buttons(digits: Dataset, tmp_p
         ("quantize", Run, "quantize"),
         ("export_unmerged", Run, "export"),
         ("resume", wb, "resume"),
+        ("resume_paused", Run, "resume"),
         ("train_further", wb, "resume"),
         ("stop", Run, "stop"),
     ],
@@ -55,8 +56,9 @@ def test_slow_calls_of_the_code_have_the_same_arguments(
     run_id = recorded(digits).id
     called: list[Any] = []
 
-    def note(first: Any, *rest: Any, **named: Any) -> None:
+    def note(first: Any, *rest: Any, **named: Any) -> Run:
         called.append((first, *rest, *named.items()))
+        return wb.load_run(run_id)
 
     monkeypatch.setattr(owner, name, note)
     text = "steps=8" if action == "train_further" else "a.onnx"

@@ -43,10 +43,10 @@ def test_a_cell_shows_every_value_of_a_comparison() -> None:
     [
         (
             "completed",
-            ["from_run(run)", "run.export('a-net.onnx')", "run = wb.resume(run, rounds=8)"],
+            ["from_run(run)", "run.export('a-net.onnx')", "run = wb.resume(run, rounds=8).wait()"],
             ["wb.resume(run)", "stop"],
         ),
-        ("stopped", ["run = wb.resume(run)", "run.export("], ["run.stop()"]),
+        ("stopped", ["run = wb.resume(run).wait()", "run.export("], ["run.stop()"]),
         ("paused", ["# run.resume()", "# run.stop()"], ["export", "wb.resume"]),
         ("running", ["# run.stop()"], ["export", "resume"]),
         ("unreadable", ["# a cannot be read: It is of a newer version.", "wb.runs()"], ["load"]),

@@ -42,6 +42,25 @@ def test_a_pattern_of_no_parameter_is_marked_once_the_model_is_known(model: Mode
     assert typed.read.problems == {}
 
 
+def test_parameters_chosen_in_one_model_are_no_choice_in_another(model: Model) -> None:
+    other = load_model("digits-mlp")
+    typed = TypedSettings(Setup())
+    typed.know(model)
+    typed.type("requires_grad", "conv1.*")
+    typed.type("epochs", "3")
+    typed.know(None)  # while the other is loaded
+    typed.know(other)
+    assert typed.texts == {"epochs": "3"}
+    assert typed.read.problems == {}
+    typed.type("requires_grad", "*.bias")
+    typed.know(model)
+    assert typed.texts["requires_grad"] == "*.bias"
+    typed.type("requires_grad", "wrong")  # wrong before: what was typed is kept
+    typed.know(None)
+    typed.know(other)
+    assert typed.texts["requires_grad"] == "wrong"
+
+
 @pytest.mark.fault
 def test_what_lora_cannot_adapt_is_marked_at_its_field(model: Model) -> None:
     typed = TypedSettings(Setup())

@@ -80,6 +80,9 @@ def test_sizes_are_read_with_their_units(text: str, size: int) -> None:
         ("memory_limit_bytes", "1,50,0", "is not a size"),
         ("memory_limit_bytes", "2 i", "is not a size"),
         ("steps", "1,5", "is not an integer"),
+        ("steps", "0,001", "is not an integer"),
+        ("learning_rate", "0,001", "'0,001' is not a number, .* Write 0.001.$"),
+        ("learning_rate", "1,000", "'1,000' is not a number, .* Write 1.000 or 1000.$"),
         ("learning_rate", "0,01", "is not a number, .* Write 0.01."),
     ],
 )

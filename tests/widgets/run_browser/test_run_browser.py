@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -85,8 +86,7 @@ def test_a_deleted_run_is_not_selected_any_more_and_can_be_brought_back(
     wire.press("delete", [first])
     assert wire.browser.detail.heading == ""
     assert table.selected == [second]
-    assert f"wb.load_run({second!r})" in wire.browser.code
-    assert first not in wire.browser.code
+    assert f"for run_id in [{first!r}]:" in wire.browser.code
     assert (table.outcome, table.message, table.undo) == ("done", "Deleted 1 run.", [first])
     assert [(each["id"], each["title"]) for each in table.deleted] == [(first, title)]
     wire.press("undelete", table.undo)
@@ -193,6 +193,48 @@ def test_a_second_click_on_delete_keeps_undo(wire: Wire, digits: Dataset) -> Non
     wire.press("undelete", [run_id])
     wire.press("delete", [run_id])
     assert table.undo == [run_id]
+
+
+def test_the_code_of_an_action_stays_until_other_runs_are_selected_or_it_fails(
+    wire: Wire, digits: Dataset
+) -> None:
+    first, second = (recorded(digits, engine).id for engine in ("pytorch", "ondevice"))
+    wire.browser.refresh()
+    until(lambda: len(wire.browser.table.known([first, second])) == 2)
+    browser = wire.browser
+    wire.press("open", [first])
+    browser.table.selected = [first]
+    wire.press("delete", [first])
+    until(lambda: browser.table.selected == [])
+    assert "wb.load_run(run_id).delete()" in browser.code
+    wire.press("undelete", [first])
+    until(lambda: browser.table.selected == [first])
+    assert "wb.undelete(run_id)" in browser.code
+    browser.table.selected = [second]
+    assert "undelete" not in browser.code
+    for total, problem in (
+        ("", "Give the total number of steps."),
+        ("many", "'many' is not an integer, such as 20."),
+        ("2", "The run has taken 4 steps: give a larger total."),
+    ):
+        wire.press("train_further", [second], total)
+        assert (browser.table.outcome, browser.table.message) == ("error", problem)
+        assert "steps=2" not in browser.code
+
+
+def test_the_code_of_resume_is_that_of_a_paused_run_or_of_one_that_has_ended(
+    wire: Wire, digits: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = recorded(digits).id
+    wire.browser.refresh()
+    until(lambda: bool(wire.browser.table.known([run_id])))
+    monkeypatch.setattr(wire.browser._runs, "resume", lambda _: None)
+    wire.press("resume", [run_id])
+    assert f"run = wb.resume({run_id!r})\nrun.wait()" in wire.browser.code
+    [row] = wire.browser.table.known([run_id])
+    wire.browser.table._rows[run_id] = dataclasses.replace(row, status="paused")
+    wire.press("resume", [run_id])
+    assert f"run = wb.load_run({run_id!r})\nrun.resume()" in wire.browser.code
 
 
 def test_it_acts_where_it_lists_wherever_the_notebook_goes(

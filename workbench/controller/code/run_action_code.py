@@ -45,6 +45,9 @@ def _of_run(line: str) -> Callable[[str, str], list[str]]:
     return lambda run, text: [f"run = wb.load_run({run})", line.format(text=repr(text))]
 
 
+WAIT = ("run.wait()", "run.plot()")
+"""The run ends with the process that resumed it."""
+
 OF_ONE: Mapping[str, Callable[[str, str], list[str]]] = {
     "open": _of_run("run.plot()"),
     "export": _of_run("run.export({text})"),
@@ -52,8 +55,9 @@ OF_ONE: Mapping[str, Callable[[str, str], list[str]]] = {
     "quantize": _of_run("run.quantize({text})"),
     "rename": _of_run("run.rename({text})"),
     "note": _of_run("run.notes = {text}"),
-    "resume": lambda run, _: [f"run = wb.resume({run})"],
-    "train_further": lambda run, total: [f"run = wb.resume({run}, {total})"],
+    "resume": lambda run, _: [f"run = wb.resume({run})", *WAIT],
+    "resume_paused": _of_run("run.resume()"),
+    "train_further": lambda run, total: [f"run = wb.resume({run}, {total})", *WAIT],
     "personalise": lambda run, _: [
         f"run = wb.load_run({run})",
         "# With examples that a pad has saved as a file:",

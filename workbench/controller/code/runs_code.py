@@ -43,10 +43,10 @@ def _of_one(row: RunRow) -> list[str]:
     if row.status == "paused":
         further["Resume it"] = "run.resume()"
     elif row.status in RESUMABLE:
-        further["Resume it from its last checkpoint"] = "run = wb.resume(run)"
+        further["Resume it from its last checkpoint"] = "run = wb.resume(run).wait()"
     if row.status not in ACTIVE and row.steps:
         total = f"{row.step_word}s={2 * row.steps}"
-        further["Train further from its last checkpoint"] = f"run = wb.resume(run, {total})"
+        further["Train further from its last checkpoint"] = f"run = wb.resume(run, {total}).wait()"
     if row.status in ACTIVE:
         further["Stop it; its checkpoint is kept"] = "run.stop()"
     else:

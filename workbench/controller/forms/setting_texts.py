@@ -31,8 +31,9 @@ NOT_CONFIGURED = ("base", "base_except", "detached", "comparison_steps", "quiet_
 PARTS = ("lora", "device", "federation")
 """Settings that have several fields."""
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
-DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d+)*)"
-"""Commas separate thousands only: a decimal comma, as in 1,5, is refused."""
+DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+|\d+(?:_\d+)*)"
+"""Of an integer or a size. Commas separate thousands only: a decimal comma, as in 1,5 or 0,001, is
+refused."""
 WHOLE = re.compile(rf"[+-]?{DIGITS}")
 SIZE = re.compile(rf"({DIGITS}(?:\.\d+)?)\s*((?:[kmg]i?)?)b?", re.IGNORECASE)
 MOST_DIGITS = 1000
@@ -198,7 +199,8 @@ def read_whole(text: str) -> int:
 
 def _number(text: str) -> float:
     try:
-        return float(_plain(text) if WHOLE.fullmatch(text) else text)
+        # Without commas: 1,000 is a thousand to some and 1 to others.
+        return float(text)
     except ValueError:
         raise ValueError(
             f"{value_text(text)} is not a number, such as 0.001 or 1e-3.{_decimal_point_hint(text)}"
@@ -236,7 +238,10 @@ def _plain(digits: str) -> str:
 def _decimal_point_hint(text: str) -> str:
     """Hint to write a decimal point, if the text is a number with a decimal comma."""
     found = COMMA.fullmatch(text)
-    return f" Write {found[1]}.{found[2]}{found[3]}." if found else ""
+    if not found:
+        return ""
+    thousands = f" or {_plain(text)}" if WHOLE.fullmatch(text) else ""
+    return f" Write {found[1]}.{found[2]}{found[3]}{thousands}."
 
 
 READERS: Mapping[str, Callable[[str], Any]] = {

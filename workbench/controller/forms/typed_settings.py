@@ -14,12 +14,15 @@ from workbench.models import Model
 
 COMPARISON_ONLY = ("comparison_steps", "quiet_s")
 """Settings that only a comparison takes."""
+NAMING_PARAMETERS = ("requires_grad", "lora.targets")
+"""Settings that name parameters of a model."""
 
 
 class TypedSettings:
     """Texts by name of the field, written into a `Setup` as they change.
 
     Typed texts are kept when another model is chosen; an empty field means that model's default.
+    Those that name parameters of the model before, and none of the new one, are not.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -31,6 +34,8 @@ class TypedSettings:
         """Defaults of the chosen model."""
         self.read: ReadSettings = read_texts({})
         self._model: Model | None = None
+        self._fitting: dict[str, str] = {}
+        """Texts that name parameters of the last known model."""
 
     def observe(self, callback: Callable[[], None]) -> None:
         """Call `callback` after every change, on the thread of the change."""
@@ -78,9 +83,22 @@ class TypedSettings:
         """Check patterns against the parameters of `model`, which must have been read; None: of no
         model."""
         with self._lock:
-            if model is not self._model:
-                self._model = model
-                self._replace(self.texts)
+            if model is self._model:
+                return
+            if self._model is not None:
+                named = {name: self.texts.get(name, "") for name in NAMING_PARAMETERS}
+                self._fitting = {
+                    name: text for name, text in named.items() if name not in self.read.problems
+                }
+            self._model = model
+            self._replace(self.texts)
+            if model is not None:
+                self._replace({n: text for n, text in self.texts.items() if not self._is_stale(n)})
+
+    def _is_stale(self, name: str) -> bool:
+        """Whether a setting names parameters of the model before, and not of this one."""
+        before = self._fitting.get(name)
+        return before == self.texts[name] and name in self.read.problems
 
     def choose_engines(self, engines: Sequence[str]) -> None:
         """Validate the typed texts for other engines."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from workbench.controller.recorded_runs.deleted_runs import DeletedRuns
 from workbench.controller.recorded_runs.poll_interval import POLL_S, poll_interval_s
-from workbench.controller.recorded_runs.run_detail import describe_run
+from workbench.controller.recorded_runs.run_detail import FOLDER_GONE, describe_run
 from workbench.controller.recorded_runs.run_export import RunExports
 from workbench.controller.recorded_runs.run_resumption import RunResumption
 from workbench.controller.recorded_runs.runs_view import RunsView
@@ -229,7 +229,10 @@ class RecordedRuns:
         if self.on_open is not None:
             self.on_open(run)
         else:
-            self._view.show_detail(describe_run(run))
+            detail = describe_run(run)
+            if not run.folder.path.exists():  # removed meanwhile, before a change could say so
+                detail = detail._replace(problem=FOLDER_GONE)
+            self._view.show_detail(detail)
         self._view.show_outcome("done", "")
 
     def _compare(self, run_ids: list[str]) -> None:

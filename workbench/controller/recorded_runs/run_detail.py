@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
@@ -14,12 +16,19 @@ from workbench.display.quantities import duration_text
 from workbench.run_folder.worst_predictions import read_worst_predictions
 from workbench.runs import Run
 from workbench.runs.failure import kept_checkpoint
+from workbench.runs.figures.figure import plot_run
 from workbench.runs.record.duration import started_at
+from workbench.runs.record.history import evaluations_frame
 from workbench.runs.run_title import trained_by
 from workbench.settings.config import TrainingConfig
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+FOLDER_GONE = (
+    "The folder of this run was removed by another program. This view shows its record as last "
+    "read; the run cannot be resumed or exported any more."
+)
 
 Facts = list[tuple[str, str]]
 """Names and values to show."""
@@ -38,8 +47,8 @@ class RunDescription(NamedTuple):
     record; may be empty."""
     traceback: str
     """Traceback of the failure, if it has one."""
-    figure: Figure | None
-    """None if no step was taken."""
+    draw: Callable[[], Figure] | None
+    """Draws the figure, which takes about a second; None if no step was taken."""
     figure_text: str
     """Text alternative of the figure; empty if there is to be no figure."""
     worst: tuple[ShownRow, ...] = ()
@@ -53,9 +62,10 @@ class RunDescription(NamedTuple):
 
 
 def describe_run(run: Run) -> RunDescription:
-    """The details of a run: facts, settings, failure and figure."""
+    """The details of a run: facts, settings and failure, and what draws its figure."""
     done, total = run.progress
-    evaluations = run.evaluations
+    points = run.follow().poll()
+    evaluations = evaluations_frame(points)
     summary, federation = run.summary or {}, run.federation
     facts: Facts = [
         ("Id", run.id),
@@ -96,7 +106,7 @@ def describe_run(run: Run) -> RunDescription:
         settings=_settings(run.config, ("steps",) if federation else ()),
         problem=problem,
         traceback=str(error.get("traceback", "")),
-        figure=run.plot() if done and federation is None else None,
+        draw=partial(plot_run, run, points) if done and federation is None else None,
         figure_text=""
         if federation
         else f"Loss, throughput and memory of {run.title} over {done:,} steps",

@@ -18,6 +18,7 @@ from workbench.figures.static_figure import (
     note_if_empty,
 )
 from workbench.machine.machine import machine_sentence
+from workbench.runs.record.history import evaluations_frame
 from workbench.runs.run_title import trained_by
 
 if TYPE_CHECKING:
@@ -35,21 +36,28 @@ UNMEASURED = "no step after those that are\nexcluded from throughput"
 """In place of a throughput curve without a point."""
 
 
-def plot_run(run: ObservedRun) -> Figure:
-    """Plot loss, throughput and memory of one run over its steps."""
-    return plot_runs({run.engine: run})
+def plot_run(run: ObservedRun, points: NewPoints | None = None) -> Figure:
+    """Plot loss, throughput and memory of one run over its steps; `points`: if they are read."""
+    return plot_runs({run.engine: run}, None if points is None else {run.engine: points})
 
 
-def plot_runs(runs: Mapping[str, ObservedRun]) -> Figure:
-    """Plot loss, throughput and memory of runs, which are given by the names of their curves."""
+def plot_runs(
+    runs: Mapping[str, ObservedRun], read: Mapping[str, NewPoints] | None = None
+) -> Figure:
+    """Plot loss, throughput and memory of runs.
+
+    Args:
+        runs: by the names of their curves.
+        read: their points; None: they are read.
+    """
     engines = ", ".join(dict.fromkeys(trained_by(run.spec) for run in runs.values()))
     models = ", ".join(dict.fromkeys(str(run.spec["model"]) for run in runs.values()))
     figure, (loss, throughput, memory) = make_figure(3, f"{models} on {engines}")
     styles = line_styles({name: run.engine for name, run in runs.items()})
     for name, run in runs.items():
-        points, style = run.follow().poll(), styles[name]
+        points, style = run.follow().poll() if read is None else read[name], styles[name]
         draw_loss(loss, name, style, points)
-        draw_evaluations(loss, run, style)
+        draw_evaluations(loss, points, style)
         draw_throughput(throughput, name, style, points, run.config.warmup_steps)
         draw_memory(memory, name, style, points)
     if len(loss.get_legend_handles_labels()[0]) > 1:
@@ -66,8 +74,8 @@ def draw_loss(axes: Axes, name: str, style: Mapping[str, Any], points: NewPoints
     label(axes, "Loss", "loss of the batch")
 
 
-def draw_evaluations(axes: Axes, run: ObservedRun, style: Mapping[str, Any]) -> None:
-    evaluations = run.evaluations
+def draw_evaluations(axes: Axes, points: NewPoints, style: Mapping[str, Any]) -> None:
+    evaluations = evaluations_frame(points)
     if not len(evaluations):
         return
     # Many markers would be one thick band.

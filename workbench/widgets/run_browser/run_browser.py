@@ -8,17 +8,16 @@ from typing import Any
 import ipywidgets
 import traitlets
 
-from workbench.controller.code.run_action_code import action_code
 from workbench.controller.code.runs_code import runs_code
-from workbench.controller.forms.setting_texts import read_whole
 from workbench.controller.recorded_runs.deleted_runs import DeletedRun
 from workbench.controller.recorded_runs.recorded_runs import RecordedRuns
-from workbench.controller.recorded_runs.run_detail import RunDescription
+from workbench.controller.recorded_runs.run_detail import FOLDER_GONE, RunDescription
 from workbench.controller.recorded_runs.runs_view import Outcome
 from workbench.load.base_sample import base_samples
 from workbench.runs import Run
 from workbench.runs.listing import Changes
 from workbench.widgets.compare import ComparisonView
+from workbench.widgets.run_browser.run_actions import RunActions
 from workbench.widgets.run_browser.run_detail import RunDetail
 from workbench.widgets.run_browser.run_table import RunTable
 from workbench.widgets.subshell import answer_while_busy
@@ -26,11 +25,6 @@ from workbench.widgets.train.federation_view import FederationView
 from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
 
 PLAIN_TEXT = "The recorded runs: run this cell in JupyterLab to see them."
-
-FOLDER_GONE = (
-    "The folder of this run was removed by another program. This view shows its record as last "
-    "read; the run cannot be resumed or exported any more."
-)
 
 
 class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
@@ -70,8 +64,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
             on_changes: called with each change of the list.
         """
         self._on_changes = on_changes
-        self._done = ""
-        """The Python code of the last action of a button, until other runs are selected."""
+        self._actions: RunActions | None = None
         bases = [] if on_personalise is None else list(base_samples())
         self.table = RunTable(self._act, bases=bases)
         self.detail = RunDetail(None if on_restore is None else self.restore)
@@ -80,7 +73,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.comparison: ComparisonView | None = None
         """The last comparison, where no other view shows it."""
         self.detail.observe(self._on_heading, "heading")
-        self.detail.observe(self._show_code, "heading")
+        self.detail.observe(self.show_code, "heading")
         self.detail.observe(self._on_selected, "run_id")
         self.table.observe(self._on_selected, "selected")
         self._parts = [self.table, self.detail, self.federation, self.worst]
@@ -88,9 +81,10 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.add_class("wb-run-browser")
         self.layout.display = "block"
         self.layout.overflow = "visible"
-        self._show_code()
+        self.show_code()
         answer_while_busy(self)
         self._runs = RecordedRuns(_View(self))
+        self._actions = RunActions(self._runs, self.table, self.show_code)
         self._runs.on_open = on_open
         self._runs.on_compare = on_compare or self._show_comparison
         self._runs.resumption.on_resume = on_resume
@@ -208,51 +202,27 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
             self.worst.clear()
 
     def _on_selected(self, _: Any) -> None:
-        self._done = ""
-        self._show_code()
+        if self.table.follows_rows:
+            self.show_code()
+        else:
+            self.forget_action()
 
-    def _show_code(self, _: Any = None) -> None:
+    def forget_action(self) -> None:
+        """Show the code of the runs again, in place of that of the last action."""
+        if self._actions is not None:
+            self._actions.code = ""
+        self.show_code()
+
+    def show_code(self, _: Any = None) -> None:
+        """Show the code of the last action, or of the selected or open runs."""
         opened = [self.detail.run_id] if self.detail.heading else []
         selected = self.table.known(self.table.selected or opened)
-        self.code = self._done or runs_code(selected)
+        done = "" if self._actions is None else self._actions.code
+        self.code = done or runs_code(selected)
 
     def _act(self, name: str, run_ids: list[str], text: str) -> None:
-        """Execute the action of a button."""
-        if name == "cancel":
-            return self.cancel()
-        if not run_ids:
-            return None
-        if name == "train_further":
-            return self._train_further(run_ids[0], text)
-        self._done = action_code(name, run_ids, text)
-        self._show_code()
-        match name:
-            case "open":
-                self.open_run(run_ids[0])
-            case "resume" | "personalise":
-                getattr(self, name)(run_ids[0])
-            case "compare" | "stop" | "delete" | "undelete":
-                getattr(self, name)(run_ids)
-            case "export_unmerged":
-                self.export(run_ids[0], text, merge_lora=False)
-            case "export" | "quantize" | "rename" | "note":
-                getattr(self, name)(run_ids[0], text)
-            case "tag":
-                self.tag(run_ids, text)
-            case "add_tags":
-                self.change_tags(run_ids, add=text)
-            case "remove_tags":
-                self.change_tags(run_ids, remove=text)
-
-    def _train_further(self, run_id: str, text: str) -> None:
-        try:
-            total = read_whole(text.strip())
-        except ValueError as error:
-            return self.table.show_outcome("error", str(error))
-        [row] = self.table.known([run_id])
-        self._done = action_code("train_further", [run_id], f"{row.step_word}s={total}")
-        self._show_code()
-        self.train_further(run_id, total)
+        if self._actions is not None:
+            self._actions.act(name, run_ids, text)
 
     def _ipython_display_(self, **_: Any) -> None:
         from IPython.display import display
@@ -276,7 +246,7 @@ class _View:
         if self._browser.comparison is not None:
             self._browser.comparison.follow(changes)
         self._browser._on_changes(changes)
-        self._browser._show_code()
+        self._browser.show_code()
 
     def show_problem(self, problem: str) -> None:
         self._table.problem = problem
@@ -289,6 +259,8 @@ class _View:
         *,
         cancellable: bool = False,
     ) -> None:
+        if outcome == "error":
+            self._browser.forget_action()
         self._table.show_outcome(outcome, message, undo, cancellable=cancellable)
 
     def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:

@@ -37,6 +37,8 @@ class RunDetail(anywidget.AnyWidget):
     traceback = traitlets.Unicode().tag(sync=True)
     png = traitlets.Unicode().tag(sync=True)
     """The figure, base64; empty if there is none."""
+    drawing = traitlets.Bool(False).tag(sync=True)
+    """Whether the figure is being drawn."""
     figure_text = traitlets.Unicode().tag(sync=True)
     """Text alternative of the figure; empty if there is to be no figure."""
 
@@ -51,25 +53,29 @@ class RunDetail(anywidget.AnyWidget):
         self.on_msg(self._on_message)
 
     def show(self, detail: RunDescription) -> None:
-        """Show a run; callable from any thread."""
-        png = ""
-        if detail.figure is not None:
-            buffer = io.BytesIO()
-            detail.figure.savefig(buffer, format="png", dpi=DPI)
-            png = base64.b64encode(buffer.getvalue()).decode("ascii")
+        """Show a run, and its figure once that is drawn; callable from any thread."""
         values: dict[str, Any] = {
             "run_id": detail.run_id,
             "facts": [list(fact) for fact in detail.facts],
             "settings": [list(setting) for setting in detail.settings],
             "problem": detail.problem,
             "traceback": detail.traceback,
-            "png": png,
+            "png": "",
+            "drawing": detail.draw is not None,
             "figure_text": detail.figure_text,
             "heading": detail.heading,
         }
         with self.hold_sync():
             for name, value in values.items():
                 setattr(self, name, value)
+        if detail.draw is None:
+            return
+        buffer = io.BytesIO()
+        detail.draw().savefig(buffer, format="png", dpi=DPI)
+        if (self.run_id, self.heading) == (detail.run_id, detail.heading):
+            with self.hold_sync():
+                self.png = base64.b64encode(buffer.getvalue()).decode("ascii")
+                self.drawing = False
 
     def close_detail(self) -> None:
         """Show nothing."""

@@ -74,6 +74,8 @@ class RunTable(anywidget.AnyWidget):
         self._lock = threading.RLock()
         self._rows: dict[str, RunRow] = {}
         self._act = act
+        self.follows_rows = False
+        """Whether the selection changes because runs were removed or have come back."""
         self._selected_before: list[str] = []
         """The selection from which runs were deleted,"""
         self._selected_after: list[str] = []
@@ -99,7 +101,11 @@ class RunTable(anywidget.AnyWidget):
         if self.selected != self._selected_after:
             self._selected_before = list(self.selected)
         kept = [run_id for run_id in self._selected_before if run_id in self._rows]
-        self.selected = self._selected_after = kept
+        self.follows_rows = True
+        try:
+            self.selected = self._selected_after = kept
+        finally:
+            self.follows_rows = False
 
     def known(self, run_ids: Sequence[str]) -> list[RunRow]:
         """The rows of these runs, without unknown ones."""

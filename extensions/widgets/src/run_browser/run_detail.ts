@@ -23,6 +23,8 @@ interface Traits {
   png: string;
   /** Text alternative of the figure; empty: there will be none. */
   figure_text: string;
+  /** Whether the figure is being drawn. */
+  drawing: boolean;
 }
 
 function pairs(title: string, facts: string[][]): HTMLElement[] {
@@ -59,7 +61,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     const figure = png
       ? [element("img", { src: `data:image/png;base64,${png}`, alt: model.get("figure_text") })]
       : model.get("figure_text")
-        ? [element("p", { class: "wb-hint" }, "No step is recorded, so there is no figure.")]
+        ? [element("p", { class: "wb-hint" }, model.get("drawing") ? "Drawing the figure …" : "No step is recorded, so there is no figure.")]
         : [];
     const texts = [
       ...pairs("Run", model.get("facts")),
@@ -72,7 +74,7 @@ function render({ model, el }: RenderProps<Traits>): void {
       ...figure,
       ...(texts.length ? [element("div", { class: "wb-run-facts-columns" }, ...texts)] : []),
     );
-    if (shown !== "" || document.activeElement?.closest(".wb-run-table")) {
+    if (shown !== heading && (shown !== "" || document.activeElement?.closest(".wb-run-table"))) {
       // Below a long list only its heading would be seen, at the edge of the window.
       const low = title.getBoundingClientRect().top > 0.6 * window.innerHeight;
       title.scrollIntoView({ block: low ? "center" : "nearest" });

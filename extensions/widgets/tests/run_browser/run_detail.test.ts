@@ -4,7 +4,7 @@ import { signalOfTest, WidgetModel } from "../widget_model";
 
 describe("the detail of a run", () => {
   it("shows facts and why it failed, and closes", async () => {
-    const traits = { heading: "", facts: [["Model", "m"]], settings: [], problem: "It failed.", traceback: "T", png: "", figure_text: "Loss", run_id: "id", restorable: true };
+    const traits = { heading: "", facts: [["Model", "m"]], settings: [], problem: "It failed.", traceback: "T", png: "", figure_text: "Loss", drawing: false, run_id: "id", restorable: true };
     const model = new WidgetModel(traits);
     const el = document.createElement("div");
     const [browser, grid] = [document.createElement("div"), document.createElement("div")];
