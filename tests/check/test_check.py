@@ -100,6 +100,7 @@ def test_a_graph_can_be_checked_as_it_is() -> None:
     )
     found = wb.check(model)
     assert [(row.op, row.state) for row in found.ops] == [("MatMul", "trains"), ("Det", "cannot")]
+    assert [one.op for one in found.by_layer()["y"]] == ["Det"], "a node is its own layer"
 
 
 @pytest.mark.parametrize("kind", CHECKS)

@@ -16,7 +16,8 @@ from workbench.widgets.bundle import bundle
 class ParameterTree(anywidget.AnyWidget):
     """A searchable tree of the parameters by scope; checked ones are trained, the others frozen.
 
-    It sets `requires_grad`: unset while every parameter is trained.
+    It sets `requires_grad`: unset while every parameter is trained, or with LoRA none beside its
+    adapters.
     """
 
     _esm = bundle("parameter_tree.js")
@@ -33,7 +34,10 @@ class ParameterTree(anywidget.AnyWidget):
     ).tag(sync=True)
     """One dict a parameter, with its number of elements."""
     patterns = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    """`requires_grad`: names and fnmatch patterns of the trained parameters; empty: all."""
+    """`requires_grad`: names and fnmatch patterns of the trained parameters; empty: all, or none
+    beside the adapters of LoRA."""
+    adapters = traitlets.Bool(False).tag(sync=True)
+    """Whether LoRA's adapters are trained, and parameters only beside them."""
     problem = traitlets.Unicode().tag(sync=True)
     """Problem of the patterns, in a sentence; may be empty."""
     hint = traitlets.Unicode("The parameters of the chosen model appear here.").tag(sync=True)
@@ -55,13 +59,15 @@ class ParameterTree(anywidget.AnyWidget):
         self.parameters = [] if model is None else [_record(*each) for each in trainable.items()]
 
     def train_only(self, *patterns: str) -> None:
-        """Train the parameters that match any of the patterns; without patterns: all."""
+        """Train the parameters that match any of the patterns; without patterns: all, or with LoRA
+        its adapters alone."""
         self._typed.type("requires_grad", ", ".join(patterns))
 
     def _show_patterns(self) -> None:
         chosen = self._typed.read.settings.get("requires_grad", ())
         with self.hold_sync():
             self.patterns = list(chosen)
+            self.adapters = self._typed.read.settings.get("lora") is not None
             self.problem = self._typed.read.problems.get("requires_grad", "")
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:

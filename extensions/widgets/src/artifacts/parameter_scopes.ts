@@ -44,9 +44,10 @@ export function matches(name: string, patterns: string[]): boolean {
   return patterns.some((pattern) => toExpression(pattern).test(name));
 }
 
-/** Patterns for the chosen names: nothing for all of them, whole scopes where they can be named. */
-export function patternsFor(names: string[], chosen: Set<string>): string[] {
-  if (names.every((name) => chosen.has(name))) return [];
+/** Patterns for the chosen names, whole scopes where they can be named: nothing for all of them, or for none beside adapters. */
+export function patternsFor(names: string[], chosen: Set<string>, adapters = false): string[] {
+  if (names.every((name) => chosen.has(name))) return adapters ? ["*"] : [];
+  if (adapters && chosen.size === 0) return [];
   const parameters = names.map((name) => ({ name, shape: "", count: 0 }));
   const of = (scopes: Scope[]): string[] =>
     scopes.flatMap((scope) => {

@@ -16,8 +16,10 @@ interface Parameter {
 
 interface Traits {
   parameters: Parameter[];
-  /** Names and patterns of what is trained; empty: everything. */
+  /** Names and patterns of what is trained; empty: everything, or nothing beside LoRA's adapters. */
   patterns: string[];
+  /** Whether LoRA's adapters are trained, and parameters only beside them. */
+  adapters: boolean;
   /** The problem of the patterns, in a sentence. */
   problem: string;
   hint: string;
@@ -44,11 +46,12 @@ function render({ model, el }: RenderProps<Traits>): void {
   const trained = () => {
     const patterns = model.get("patterns");
     const names = model.get("parameters").map(({ name }) => name);
-    return new Set(patterns.length ? names.filter((name) => matches(name, patterns)) : names);
+    if (patterns.length === 0) return new Set(model.get("adapters") ? [] : names);
+    return new Set(names.filter((name) => matches(name, patterns)));
   };
   const send = (chosen: Set<string>) => {
     const names = model.get("parameters").map(({ name }) => name);
-    model.send({ kind: "patterns", patterns: patternsFor(names, chosen) });
+    model.send({ kind: "patterns", patterns: patternsFor(names, chosen, model.get("adapters")) });
   };
   const choose = (names: string[], on: boolean) => {
     const chosen = trained();
@@ -87,8 +90,10 @@ function render({ model, el }: RenderProps<Traits>): void {
     tools.hidden = sum.hidden = parameters.length === 0;
     const count = (of: Parameter[]) => of.reduce((total, one) => total + one.count, 0);
     const part = count(parameters.filter(({ name }) => chosen.has(name)));
+    const beside = model.get("adapters") ? "LoRA's adapters are trained, and beside them " : "";
+    const are = beside ? "" : " are trained";
     sum.textContent =
-      `${chosen.size} of ${parameters.length} parameters are trained, ` +
+      `${beside}${chosen.size} of ${parameters.length} parameters${are}, ` +
       `${formatWhole(part)} of ${formatWhole(count(parameters))} elements.`;
     problem.textContent = model.get("problem");
     problem.hidden = !model.get("problem");

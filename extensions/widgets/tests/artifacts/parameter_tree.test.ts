@@ -4,9 +4,9 @@ import { show } from "../widget_model";
 
 const names = ["body.0.weight", "body.0.bias", "head.weight", "head.bias"];
 
-function render(patterns: string[] = []) {
+function render(patterns: string[] = [], adapters = false) {
   const parameters = names.map((name) => ({ name, shape: "2 × 2", count: 4 }));
-  return show(parameterTree, { parameters, patterns, problem: "", hint: "" });
+  return show(parameterTree, { parameters, patterns, adapters, problem: "", hint: "" });
 }
 
 describe("the tree of parameters", () => {
@@ -18,6 +18,27 @@ describe("the tree of parameters", () => {
       fold().click();
       expect([fold().getAttribute("aria-label"), document.activeElement]).toEqual([name, fold()]);
     }
+  });
+
+  it("trains nothing beside LoRA's adapters until a parameter is chosen", () => {
+    const { el, model } = render([], true);
+    const boxes = () => [...el.querySelectorAll<HTMLInputElement>("input[type=checkbox]")];
+    expect(boxes().some((box) => box.checked || box.indeterminate)).toBe(false);
+    expect(el.querySelector(".wb-tree-sum")?.textContent).toBe(
+      "LoRA's adapters are trained, and beside them 0 of 4 parameters, 0 of 16 elements.",
+    );
+    const choose = (index: number) => {
+      boxes()[index]!.checked = true;
+      boxes()[index]!.dispatchEvent(new Event("change"));
+      return model.sent.at(-1);
+    };
+    expect(choose(0)).toEqual({ kind: "patterns", patterns: ["body.0.*"] });
+    const button = (text: string) => [...el.querySelectorAll("button")].find((each) => each.textContent === text)!;
+    button("Train these").click();
+    expect(model.sent.at(-1)).toEqual({ kind: "patterns", patterns: ["*"] });
+    model.receive("patterns", ["*"]);
+    button("Freeze these").click();
+    expect(model.sent.at(-1)).toEqual({ kind: "patterns", patterns: [] });
   });
 
   it("takes brackets that are no range as Python does", () => {
