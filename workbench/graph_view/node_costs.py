@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
@@ -11,6 +12,10 @@ from workbench.graph_view.description import GraphDescription
 from workbench.profiling.engine_profile import EngineProfile, doubt_sentence
 from workbench.profiling.result import Profile
 from workbench.run_folder.statistics import OWN_KERNELS
+
+_FUSED = re.compile(r"fused (.+)|(.+?)(?:/+\w+Fusion)+/")
+"""The names that ONNX Runtime gives nodes that it fuses when it loads a graph: "fused linear" and
+"linear/MatMulAddFusion/", of a node linear."""
 
 _BYTES = {
     **{"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2},
@@ -53,8 +58,8 @@ def node_costs(shown: GraphDescription, profile: Profile) -> NodeCosts:
 
     An operator matches where its node has the name and the operator of a node of the graph. A
     kernel of the workbench has the name of the node whose result it computes, and all of its time
-    is there. Nodes that ONNX Runtime fuses when it loads the graph get other names, and are not
-    matched.
+    is there. So it is with nodes that ONNX Runtime fuses when it loads the graph: it names them
+    after one of theirs.
 
     Raises:
         ConfigError: the profile names no nodes.
@@ -75,6 +80,9 @@ def node_costs(shown: GraphDescription, profile: Profile) -> NodeCosts:
         total += time.us
         own = time.provider == OWN_KERNELS
         place = by_name.get(time.node) if own else places.get((time.node, time.op))
+        fused = None if own else _FUSED.fullmatch(time.node)
+        if place is None and fused is not None:
+            place = by_name.get(fused[1] or fused[2])
         if place is None:
             missed[time.op] = missed.get(time.op, 0.0) + time.us
         else:
@@ -101,8 +109,8 @@ def _sentence(
     names = ", ".join(f"{op} {us / 1000:.2f} ms" for op, us in worst[:4])
     more = f" and {len(worst) - 4} more" if len(worst) > 4 else ""
     return (
-        f"{said}; no node of it has the name of {names}{more}: these belong to another graph, or "
-        "ONNX Runtime fused them when it loaded the graph."
+        f"{said}; no node of it has the name of {names}{more}: they belong to another graph, or "
+        "ONNX Runtime has named them otherwise when it loaded this one."
     )
 
 
