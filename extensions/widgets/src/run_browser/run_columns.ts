@@ -69,12 +69,14 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
     under.append(element("span", { class: "wb-run-reason", title: row.reason }, row.reason));
     return [name, under];
   }
-  if (!beside.has("status") && row.status !== "completed") under.append(...fillStatus(row));
+  if (!beside.has("status")) under.append(...fillStatus(row));
   if (row.damage) under.append(element("span", { class: "wb-run-reason", title: row.damage }, "record incomplete"));
-  const start = beside.has("started") ? "" : startText(row);
-  const facts = [row.name ? row.model : start, row.dataset].filter(Boolean).join(" · ");
+  const start = row.name || beside.has("started") ? "" : startText(row);
+  if (start) under.append(element("span", { class: "wb-run-start" }, start));
+  const facts = [row.name && row.model, row.dataset].filter(Boolean).join(" · ");
   under.append(element("span", { class: "wb-run-facts", title: facts }, facts));
-  for (const tag of row.tags) under.append(element("span", { class: "wb-tag", title: tag }, tag));
+  const tags = `Tags: ${row.tags.join(", ")}`; // of which those that have no room are left out
+  for (const tag of row.tags) under.append(element("span", { class: "wb-tag", title: tags }, tag));
   if (row.notes) under.append(element("span", { class: "wb-run-notes", title: row.notes }, row.notes));
   return [name, under];
 }
@@ -119,10 +121,15 @@ export const COLUMNS: Column[] = [
   { key: "started", label: "Started", description: "When the run was first launched", width: 104, rank: 5, fill: fillStarted },
 ];
 
+/** Beside the name alone a curve leaves it this much: its status and start are told below it then. */
+const LEAST_NAME = 206;
+
 /** The columns that fit; the first takes what they leave. */
 export function columnsThatFit(width: number): Column[] {
   const shown = [...COLUMNS].sort((a, b) => a.rank - b.rank);
-  while (shown.length > 2 && shown.reduce((sum, column) => sum + column.width, 0) > width) shown.pop();
+  const needed = () =>
+    shown.reduce((sum, column) => sum + (shown.length === 2 && column.rank === 0 ? LEAST_NAME : column.width), 0);
+  while (shown.length > 1 && needed() > width) shown.pop();
   return COLUMNS.filter((column) => shown.includes(column));
 }
 

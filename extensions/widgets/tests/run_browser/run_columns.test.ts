@@ -1,7 +1,7 @@
 // What the cells of a run say.
 
 import { describe, expect, it } from "vitest";
-import { COLUMNS } from "../../src/run_browser/run_columns";
+import { COLUMNS, columnsThatFit } from "../../src/run_browser/run_columns";
 import { row } from "./run_rows";
 
 function text(key: string, of: ReturnType<typeof row>, beside: string[] = []): string {
@@ -12,10 +12,10 @@ function text(key: string, of: ReturnType<typeof row>, beside: string[] = []): s
 }
 
 describe("the name", () => {
-  it("has the status where no column has it, unless the run is completed", () => {
+  it("has the status where no column has it", () => {
     expect(text("name", row("a", { status: "failed" }))).toContain("failed");
     expect(text("name", row("a", { status: "failed" }), ["status"])).not.toContain("failed");
-    expect(text("name", row("a"))).not.toContain("completed");
+    expect(text("name", row("a"))).toContain("completed");
   });
 
   it("says that a part of the record is missing", () => {
@@ -28,5 +28,13 @@ describe("the last loss", () => {
   it("is not finite where the run was recorded to its end, else unknown", () => {
     expect(text("lastLoss", row("a", { lastLoss: null }))).toBe("not finite");
     expect(text("lastLoss", row("a", { lastLoss: null, damage: "It ends at step 0 of 44." }))).toBe("–");
+  });
+});
+
+describe("the columns", () => {
+  it("are the name alone where status and start would be cut beside a curve", () => {
+    const keys = (width: number) => columnsThatFit(width).map(({ key }) => key);
+    expect(keys(240)).toEqual(["name"]);
+    expect(keys(376)).toEqual(["name", "curve"]);
   });
 });
