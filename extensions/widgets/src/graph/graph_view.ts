@@ -57,6 +57,7 @@ class GraphView {
       onShown: (shown) => {
         this.save("shown", shown);
         this.update();
+        this.followQuery();
       },
       onQuery: (query) => {
         this.save("query", query);
@@ -90,14 +91,13 @@ class GraphView {
     el.append(this.state.root, this.body);
     const onMessage = (content: Record<string, unknown>, buffers: DataView[]) => void this.receive(content, buffers);
     model.on("msg:custom", onMessage);
-    const changes: [string, () => void][] = [
-      ...["status", "message", "graphs", "shown"].map((name): [string, () => void] => [`change:${name}`, () => this.update()]),
-      ["change:opened", () => this.followOpened()],
-      ["change:selected_graph", () => void this.followSelection(true)],
-      ["change:selected_node", () => void this.followSelection(true)],
-      ["change:query", () => this.followQuery()],
-      ["change:paint_by", () => this.followPaint()],
-      ["change:painted_note", () => this.followPaint()],
+    const on = (names: string[], follow: () => void) => names.map((name) => [`change:${name}`, follow] as const);
+    const changes = [
+      ...on(["status", "message", "graphs", "shown"], () => this.update()),
+      ...on(["opened"], () => this.followOpened()),
+      ...on(["selected_graph", "selected_node"], () => void this.followSelection(true)),
+      ...on(["query", "shown"], () => this.followQuery()),
+      ...on(["paint_by", "painted_note"], () => this.followPaint()),
     ];
     for (const [event, follow] of changes) model.on(event, follow);
     onThemeChange(() => this.panes.forEach((pane) => pane.restyle()), signal);
@@ -194,9 +194,12 @@ class GraphView {
 
   /** Puts the panes that are shown side by side. */
   private arrange(): void {
+    const { active } = this.row;
     this.row.arrange(this.model.get("shown"));
     this.fillTree();
     this.fillLegend();
+    // What was selected in a graph that is no longer shown is no longer told.
+    if (this.row.active !== active) this.showSelection();
   }
 
   private activate(key: string): void {
@@ -254,19 +257,15 @@ class GraphView {
   private followQuery(): void {
     const query = this.model.get("query");
     this.toolbar.showQuery(query);
-    const found = this.matches.begin(query, this.model.get("shown"));
-    for (const [key, pane] of this.panes) {
-      pane.found = found.get(key) ?? [];
-      pane.redraw();
-    }
+    this.row.mark(this.matches.begin(query, this.model.get("shown")));
     this.toolbar.showCount(this.matches.text);
   }
 
   private async goToMatch(by: number): Promise<void> {
     const match = this.matches.go(by);
     if (!match) return;
-    await this.panes.get(match.key)?.reveal(match.node);
-    this.select(match.key, match.node);
+    await this.panes.get(match.key)?.reveal(match.item);
+    this.select(match.key, match.item);
     this.toolbar.showCount(this.matches.text);
   }
 

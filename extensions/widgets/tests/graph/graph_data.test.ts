@@ -97,6 +97,14 @@ describe("the search", () => {
     expect(index.find("  ")).toEqual([]);
   });
 
+  it("finds groups by their path, the outermost of those within each other, before the nodes", () => {
+    expect(index.find("first")).toEqual([FIRST, MATMUL, RELU]);
+    const paths = { ...data, names: [], groupPaths: ["", "net", "net/a", "b"], groupParents: Int32Array.of(-1, 0, 1, 0) };
+    const nested = new SearchIndex(paths as unknown as typeof data);
+    expect(nested.find("net")).toEqual([-1]);
+    expect(nested.find("a")).toEqual([-2]);
+  });
+
   it("takes shapes as people type them, and leaves words alone", () => {
     expect(plain("16 × 8")).toBe("16×8");
     expect(plain("Batch x 10")).toBe("batch×10");

@@ -1,11 +1,11 @@
 // Matches of a search in the shown graphs, and the current one.
 
-import type { GraphData } from "./graph_data";
+import type { GraphData, Item } from "./graph_data";
 import { SearchIndex } from "./search";
 
 interface Match {
   key: string;
-  node: number;
+  item: Item;
 }
 
 export class Matches {
@@ -22,11 +22,11 @@ export class Matches {
     this.indexes.clear();
   }
 
-  /** Starts a new search in some graphs; returns the nodes found in each. */
-  begin(query: string, keys: readonly string[]): Map<string, readonly number[]> {
+  /** Starts a new search in some graphs; returns what is found in each. */
+  begin(query: string, keys: readonly string[]): Map<string, readonly Item[]> {
     const found = new Map(keys.map((key) => [key, this.indexes.get(key)?.find(query) ?? []]));
     this.query = query.trim();
-    this.found = [...found].flatMap(([key, nodes]) => nodes.map((node) => ({ key, node })));
+    this.found = [...found].flatMap(([key, items]) => items.map((item) => ({ key, item })));
     this.at = -1;
     return found;
   }

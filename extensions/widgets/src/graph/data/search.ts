@@ -1,20 +1,27 @@
-// Finds nodes by name, operator, layer, shape and type.
+// Finds nodes by name, operator, layer, shape and type, and groups by their path.
 
-import type { GraphData } from "./graph_data";
+import type { GraphData, Item } from "./graph_data";
 
 export class SearchIndex {
   private texts: string[] | null = null;
+  private paths: string[] | null = null;
 
   constructor(private readonly data: GraphData) {}
 
-  /** Positions of the nodes with every word of the query, in the order of the graph. */
-  find(query: string): number[] {
+  /** The groups with every word of the query in their path, then such nodes, in the order of the graph. */
+  find(query: string): Item[] {
     const words = plain(query).split(" ").filter(Boolean);
     if (words.length === 0) return [];
     this.texts ??= [...this.data.names.keys()].map((node) => this.textOf(node));
-    const found: number[] = [];
+    this.paths ??= this.data.groupPaths.map(plain);
+    const has = (text: string) => words.every((word) => text.includes(word));
+    const found: Item[] = [];
+    this.paths.forEach((path, group) => {
+      // All groups in it have its path, too: the outermost is what is meant.
+      if (group > 0 && has(path) && !has(this.paths![this.data.groupParents[group]!]!)) found.push(-group);
+    });
     this.texts.forEach((text, node) => {
-      if (words.every((word) => text.includes(word))) found.push(node);
+      if (has(text)) found.push(node);
     });
     return found;
   }

@@ -40,10 +40,10 @@ export class VisibleGraph {
     return this.shown[group] === 1;
   }
 
-  /** The box that represents a node: itself, or the closed group that hides it. */
-  boxOf(node: number): Item {
-    const hidden = this.hiddenBy[this.data.groupOf[node]!]!;
-    return hidden ? -hidden : node;
+  /** The box that represents an item: itself, or the closed group that hides it. */
+  boxOf(item: Item): Item {
+    const hidden = this.hiddenBy[item < 0 ? -item : this.data.groupOf[item]!]!;
+    return hidden ? -hidden : item;
   }
 
   /** Boxes that read outputs of a box. */

@@ -118,7 +118,7 @@ function drawBox(painter: Painter, data: GraphData, box: Box, look: Look, view: 
     painter.box(box.x, box.y + box.height - 4, box.width * heat.share, 4, { fill: palette.heat, radius: 0 });
   }
   const found = look.found.get(item);
-  if (found) painter.box(box.x - 3, box.y - 3, box.width + 6, box.height + 6, outline(palette.found, 2.5, []));
+  if (found !== undefined) painter.box(box.x - 3, box.y - 3, box.width + 6, box.height + 6, outline(palette.found, 2.5, []));
   if (look.linked.has(item)) {
     painter.box(box.x - 4, box.y - 4, box.width + 8, box.height + 8, outline(palette.accent, 2, [6, 4]));
   }

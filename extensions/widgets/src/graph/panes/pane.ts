@@ -29,7 +29,7 @@ export class Pane {
   scene: Scene | null = null;
   selected: Item | null = null;
   linked: ReadonlySet<Item> = new Set();
-  found: readonly number[] = [];
+  found: readonly Item[] = [];
   heat: Heat | null = null;
   private readonly canvas = element("canvas", { "aria-hidden": "true" });
   readonly camera = new Camera();
@@ -100,8 +100,7 @@ export class Pane {
     if (this.selected !== null && !scene.box.has(this.selected)) {
       this.selected = this.selected < 0 ? null : scene.visible.boxOf(this.selected);
     }
-    this.palette ??= readPalette(this.root);
-    this.minimap.show(this.data, scene, this.palette);
+    this.takePalette(scene);
     if (first) this.camera.begin(scene, this.size, READABLE, this.minimap.size);
     this.listener.onScene();
     this.redraw();
@@ -120,14 +119,14 @@ export class Pane {
     }
   }
 
-  /** Opens the groups around a node and brings it into view. */
-  async reveal(node: number): Promise<void> {
+  /** Opens the groups around an item and brings it into view. */
+  async reveal(item: Item): Promise<void> {
     const open = new Set(this.open);
-    for (let group = this.data.groupOf[node]!; group > 0; group = this.data.groupParents[group]!) open.add(group);
+    for (let group = this.data.around(item); group > 0; group = this.data.groupParents[group]!) open.add(group);
     const changed = open.size > this.open.size;
     if (changed && !(await this.show(open))) return;
     if (changed) this.listener.onOpened(this.open);
-    this.look(node);
+    this.look(item);
   }
 
   /** Brings a box into view. */
@@ -167,9 +166,8 @@ export class Pane {
 
   /** The theme has changed. */
   restyle(): void {
-    this.palette = readPalette(this.root);
+    this.palette = null;
     this.painter = null;
-    if (this.scene) this.minimap.show(this.data, this.scene, this.palette);
     this.redraw();
   }
 
@@ -206,7 +204,7 @@ export class Pane {
     const { scene } = this;
     const { width, height } = this.size;
     if (!scene || !width || !height) return;
-    const palette = (this.palette ??= readPalette(this.root));
+    const palette = this.palette ?? this.takePalette(scene);
     const ratio = window.devicePixelRatio || 1;
     if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
       this.canvas.width = Math.round(width * ratio);
@@ -224,12 +222,21 @@ export class Pane {
     this.minimap.draw(this.camera, this.size, palette);
   }
 
+  /** The colours of the theme, with which the minimap is drawn; none last where the pane is not shown. */
+  private takePalette(scene: Scene): Palette {
+    const palette = readPalette(this.root);
+    this.palette = this.root.isConnected ? palette : null;
+    this.minimap.show(this.data, scene, palette);
+    return palette;
+  }
+
   private lookNow(palette: Palette): Look {
     const found = new Map<Item, number>();
     if (this.scene) {
-      for (const node of this.found) {
-        const box = this.scene.visible.boxOf(node);
-        found.set(box, (found.get(box) ?? 0) + 1);
+      for (const item of this.found) {
+        const box = this.scene.visible.boxOf(item);
+        // A group that is found itself counts what is found in it.
+        found.set(box, (found.get(box) ?? 0) + (item < 0 && box === item ? 0 : 1));
       }
     }
     const heat = this.heat;

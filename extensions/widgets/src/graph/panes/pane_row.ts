@@ -1,6 +1,7 @@
 // The graphs side by side: which has the focus, and what of one belongs to the selection in another.
 
 import { element } from "../../element";
+import type { Item } from "../data/graph_data";
 import { linkedNodes } from "./linked_nodes";
 import type { Pane } from "./pane";
 
@@ -44,6 +45,14 @@ export class PaneRow {
       pane.linked = boxes;
       const [first] = boxes;
       if (look && first !== undefined && shown.includes(key)) pane.look(first);
+      pane.redraw();
+    }
+  }
+
+  /** Marks what a search has found in each graph. */
+  mark(found: ReadonlyMap<string, readonly Item[]>): void {
+    for (const [key, pane] of this.panes) {
+      pane.found = found.get(key) ?? [];
       pane.redraw();
     }
   }

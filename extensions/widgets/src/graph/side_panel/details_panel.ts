@@ -76,7 +76,7 @@ export class DetailsPanel {
         ["Nodes", formatWhole(data.sizes[-item]!)],
         ...(heat ? ([["Profile", heat]] as [string, string][]) : []),
       ]),
-      section("Operators", facts(rows.map(([op, count]) => [op, formatWhole(count)]))),
+      section("Operators", facts(rows.map(([op, count]) => [op, formatWhole(count)]), "wb-graph-counts")),
     );
   }
 
@@ -140,9 +140,9 @@ function section(title: string, content: HTMLElement): HTMLElement {
   return element("div", { class: "wb-graph-section" }, element("h4", {}, title), content);
 }
 
-function facts(rows: [string, string][]): HTMLElement {
+function facts(rows: [string, string][], style = ""): HTMLElement {
   const parts = rows.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]);
-  return element("dl", {}, ...parts);
+  return element("dl", { class: style }, ...parts);
 }
 
 function problem(error: unknown): HTMLElement {
