@@ -241,6 +241,7 @@ def test_paths_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         (tmp_path / name).touch()
     assert complete("", (".onnx",)) == ["a.onnx"]
     assert complete("./", (".onnx",)) == ["./a.onnx", "./nets/"]
+    assert complete("ne", (".onnx",)) == ["nets/"]
     assert complete("nets/C", (".onnx",)) == ["nets/c.onnx"]
     assert complete("nowhere/", (".onnx",)) == []
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -181,7 +181,10 @@ def split_names(text: str) -> list[str]:
 
 
 def complete(text: str, suffixes: tuple[str, ...]) -> list[str]:
-    """Paths that begin with `text`: folders, with a slash at the end, and files of `suffixes`."""
+    """Paths that begin with `text`: folders, with a slash at the end, and files of `suffixes`.
+
+    For no text at all only files: the folders beside a notebook are many, and few are of data.
+    """
     head, slash, last = text.rpartition("/")
     folder = user_path(head + slash) if slash else Path()
     try:
@@ -194,7 +197,7 @@ def complete(text: str, suffixes: tuple[str, ...]) -> list[str]:
             continue
         if entry.suffix.lower() in suffixes:
             found.append(f"{head}{slash}{entry.name}")
-        elif slash and entry.is_dir():
+        elif text and entry.is_dir():
             found.append(f"{head}{slash}{entry.name}/")
     return found[:COMPLETED]
 

@@ -27,6 +27,17 @@ interface Traits {
   disabled: boolean;
 }
 
+function startsWith(value: string, text: string): boolean {
+  return value.toLowerCase().startsWith(text.toLowerCase());
+}
+
+/** What all of `values` begin with, in whatever letters. */
+function commonBeginning([first = "", ...others]: string[]): string {
+  let length = first.length;
+  while (!others.every((each) => startsWith(each, first.slice(0, length)))) length -= 1;
+  return first.slice(0, length);
+}
+
 function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-choice-field");
   const ids = { input: freshId("input"), list: freshId("list") };
@@ -130,9 +141,14 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
       if (again) model.send({ kind: "again" });
       return;
     }
-    input.value = value;
+    write(value);
+  };
+
+  /** Puts a text into the field as if it had been typed. */
+  const write = (text: string) => {
+    input.value = text;
     look();
-    open(value, null);
+    open(text, null);
   };
 
   /** The choice of Enter and Tab: the marked option, the only match, or the typed text. */
@@ -143,6 +159,24 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     const options = typed ? matching(typed) : [];
     const exact = options.some(({ value }) => value === typed);
     return !exact && options.length === 1 ? (options[0]?.value ?? typed) : input.value;
+  };
+
+  /** Does what Tab means where something is typed; returns whether the focus stays, if it may. */
+  const complete = (mayStay: boolean) => {
+    const value = meant();
+    const typed = input.value.trim();
+    const options = list.hidden || value !== input.value ? [] : matching(typed);
+    const isPart = options.length > 0 && options.every((option) => option.value !== typed);
+    const begun = options.map((option) => option.value).filter((each) => startsWith(each, typed));
+    const further = isPart ? commonBeginning(begun) : value;
+    const isFolder = value !== input.value && value.endsWith("/");
+    if (mayStay && (isFolder || (isPart && further.length > typed.length))) {
+      write(further);
+      return true;
+    }
+    // A part of several names is none of them: it would take the place of what is loaded.
+    commit(isPart ? model.get("value") : value);
+    return false;
   };
 
   /** Asks the kernel what there is now, which it answers by new options. */
@@ -165,9 +199,11 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   input.addEventListener("blur", () => commit(input.value));
   input.addEventListener("keydown", (event) => {
     if (event.key === "Tab") {
-      // The focus moves on, and the field takes what Enter would have taken.
-      if (input.value !== model.get("value") && input.value.trim()) commit(meant());
-      else close();
+      // The focus moves on, and the field takes what Enter would have taken, unless there is more to complete.
+      if (input.value === model.get("value") || !input.value.trim()) return close();
+      if (!complete(!event.shiftKey)) return;
+      event.preventDefault();
+      event.stopPropagation();
       return;
     }
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {

@@ -120,6 +120,46 @@ describe("the choice field", () => {
     expect(shown.model.get("value")).toBe("shop.nets:make");
   });
 
+  describe("at Tab with several options that hold what is typed", () => {
+    const tab = (shiftKey = false) => {
+      const event = new KeyboardEvent("keydown", { key: "Tab", shiftKey, bubbles: true, cancelable: true });
+      input.dispatchEvent(event);
+      if (!event.defaultPrevented) input.dispatchEvent(new FocusEvent("blur"));
+      return event.defaultPrevented;
+    };
+    beforeEach(() => shown.model.receive("value", "text-gpt"));
+
+    it("completes what they begin with, and stays", () => {
+      type("DIG");
+      expect([tab(), input.value, list.hidden]).toEqual([true, "digits-", false]);
+      expect(shown.model.sent.at(-1)).toEqual({ kind: "look", text: "digits-" });
+      type("digits-c");
+      expect([tab(), shown.model.saved]).toEqual([false, [{ value: "digits-cnn" }]]);
+    });
+
+    it("keeps the value where nothing can be completed, or the focus goes back", () => {
+      type("digits-");
+      expect([tab(), input.value, list.hidden]).toEqual([false, "text-gpt", true]);
+      type("dig");
+      expect([tab(true), input.value]).toEqual([false, "text-gpt"]);
+      type("t");
+      expect([tab(), input.value]).toEqual([true, "text-gpt"]);
+      expect(shown.model.saved).toEqual([]);
+    });
+
+    it("takes what is typed once the list is closed", () => {
+      type("digits");
+      press("Escape");
+      expect([tab(), shown.model.saved]).toEqual([false, [{ value: "digits" }]]);
+    });
+
+    it("opens the only one that is a folder", () => {
+      shown.model.receive("options", [{ value: "files/", detail: "", group: "Files" }]);
+      type("fil");
+      expect([tab(), input.value, shown.model.saved]).toEqual([true, "files/", []]);
+    });
+  });
+
   it.each(["Enter", "Tab"])("can be emptied, and %s does not bring the old value back", (key) => {
     shown.model.receive("value", "text-gpt");
     type("");
