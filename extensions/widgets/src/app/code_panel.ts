@@ -41,7 +41,8 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
       () => (said.textContent = "The browser does not allow that: select the text and copy it."),
     );
   });
-  insert.addEventListener("click", () => {
+  insert.addEventListener("click", (event) => {
+    if (event.detail > 1) return; // of a double click, which would insert two cells
     const done = notebook !== undefined && insertCellBelow(notebook, model.get("page_id"), text());
     said.textContent = done ? "Inserted." : "The cell of this page was not found.";
   });

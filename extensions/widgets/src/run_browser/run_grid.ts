@@ -36,6 +36,8 @@ export class RunGrid {
   private rows = new Map<string, RunRow>();
   private drawn = new Map<string, { row: RunRow; node: HTMLElement }>();
   private hovered = false;
+  /** The row of the last single click; null once the mouse was elsewhere. */
+  private clicked: string | null = null;
 
   constructor(
     private readonly selection: Selection,
@@ -45,7 +47,10 @@ export class RunGrid {
     this.root.addEventListener("scroll", () => this.draw());
     this.root.addEventListener("keydown", (event) => this.onKey(event));
     this.root.addEventListener("pointerenter", () => (this.hovered = true));
-    this.root.addEventListener("pointerleave", () => (this.hovered = false));
+    this.root.addEventListener("pointerleave", (event) => {
+      this.hovered = false;
+      if (event.pointerType === "mouse") this.clicked = null;
+    });
     this.root.addEventListener("focus", () => this.onFocus());
     this.body.addEventListener("mousedown", (event) => {
       // Shift and a click would select text, and so would the second click, which opens the run.
@@ -54,7 +59,7 @@ export class RunGrid {
     this.body.addEventListener("click", (event) => this.onClick(event));
     this.body.addEventListener("dblclick", (event) => {
       const id = this.idAt(event);
-      if (id !== null) this.listener.onOpen(id);
+      if (id !== null && id === this.clicked) this.listener.onOpen(id);
     });
   }
 
@@ -203,7 +208,9 @@ export class RunGrid {
 
   private onClick(event: MouseEvent): void {
     const id = this.idAt(event);
-    if (id === null) return;
+    // Of a double click on Undo, the second meets a row that has come under the pointer.
+    if (id === null || (event.detail > 1 && id !== this.clicked)) return;
+    this.clicked = id;
     const onBox = (event.target as Element).classList.contains("wb-run-box");
     if (event.shiftKey) this.selection.extendTo(id, this.shown);
     else if (event.ctrlKey || event.metaKey || onBox) this.selection.toggle(id);

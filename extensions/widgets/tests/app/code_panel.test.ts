@@ -1,8 +1,20 @@
 import { describe, expect, it, vi } from "vitest";
 import codePanel from "../../src/app/code_panel";
-import { WidgetModel } from "../widget_model";
+import { show, WidgetModel } from "../widget_model";
 
 describe("the code of a page", () => {
+  it("is inserted once by a double click", () => {
+    const insertCell = vi.fn();
+    const page = { model: { sharedModel: { insertCell } }, widgets: [] };
+    const { el } = show(codePanel, { code: { model: "one" }, page_id: "p" }, { context: page });
+    const insert = [...el.querySelectorAll("button")].find((each) => each.textContent?.startsWith("Insert"))!;
+    const said = el.querySelector('[role="status"]') as HTMLElement;
+    insert.dispatchEvent(new MouseEvent("click", { detail: 2 }));
+    expect(said.textContent).toBe("");
+    insert.dispatchEvent(new MouseEvent("click", { detail: 1 }));
+    expect(said.textContent).not.toBe("");
+  });
+
   it("is looked for in no page once the view is gone", () => {
     vi.useFakeTimers();
     const ended = new AbortController();

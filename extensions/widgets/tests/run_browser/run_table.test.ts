@@ -87,6 +87,19 @@ describe("the table of runs", () => {
     expect(selected()).toEqual([]);
   });
 
+  it("opens the run that both clicks of a double click meet, not one that comes under the second", () => {
+    const { model, el, selected } = render([row("a")]);
+    const click = (type: string, detail: number) =>
+      el.querySelector(".wb-run-row")!.dispatchEvent(new MouseEvent(type, { detail, bubbles: true }));
+    const opened = () => model.sent.filter(({ name }) => name === "open").length;
+    click("click", 2);
+    click("dblclick", 2);
+    expect([selected(), opened()]).toEqual([[], 0]);
+    for (const detail of [1, 2]) click("click", detail);
+    click("dblclick", 2);
+    expect([selected(), opened()]).toEqual([["a"], 1]);
+  });
+
   it("tells the selection once for a key", () => {
     const { model, press } = render([row("a")]);
     press("ArrowDown");
