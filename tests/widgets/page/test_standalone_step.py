@@ -49,6 +49,26 @@ def test_a_step_without_a_field_of_the_model_says_how_one_is_given(
     for step, said in zip(steps, [*wanted, "Choose a model to begin."], strict=True):
         assert step.status is not None
         assert step.status.message == said
+    assert isinstance(steps[0], Trainer)
+    assert steps[0].charts.hint == wanted[0]
+
+
+def test_a_step_alone_shows_the_code_of_its_choices(steps: list[StandaloneStep]) -> None:
+    trainer, builder, view = Trainer("digits-mlp"), ArtifactBuilder("digits-mlp"), ModelView()
+    steps += [trainer, builder, view]
+    for step, name, said in (
+        (trainer, "train", "wb.train("),
+        (builder, "artifacts", "wb.generate_artifacts("),
+        (view, "model", "# Choose a model first."),
+    ):
+        panel = step.code
+        assert panel is not None
+        assert (panel.step, panel.page_id) == (name, step.model_id)
+        until(lambda panel=panel, said=said, name=name: said in panel.code.get(name, ""))
+    trainer.controller.typed.set(epochs=7)
+    assert trainer.code is not None
+    assert "epochs=7" in trainer.code.code["train"]
+    until(lambda: "digits-mlp" in trainer.charts.hint or "Press Train" in trainer.charts.hint)
 
 
 def test_a_step_alone_trains_a_model_without_a_dataset_of_its_own(

@@ -19,6 +19,7 @@ from tests.runs.recorded import changed, recorded
 from tests.runs.written import steps, write_run
 from workbench.data import Dataset
 from workbench.widgets.compare.comparison_view import ALL_DELETED
+from workbench.widgets.page.code_panel import CodePanel
 from workbench.widgets.run_browser import RunBrowser
 
 
@@ -212,6 +213,8 @@ def test_the_code_of_an_action_stays_until_other_runs_are_selected_or_it_fails(
     assert "wb.undelete(run_id)" in browser.code
     browser.table.selected = [second]
     assert "undelete" not in browser.code
+    [panel] = [each for each in browser.children if isinstance(each, CodePanel)]
+    assert panel.code == {panel.step: browser.code}
     for total, problem in (
         ("", "Give the total number of steps."),
         ("many", "'many' is not an integer, such as 20."),

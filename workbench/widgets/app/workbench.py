@@ -23,7 +23,6 @@ from workbench.runs import Run, load_run
 from workbench.runs.listing import Changes
 from workbench.widgets.app.app_bar import AppBar
 from workbench.widgets.app.bar_view import BarView
-from workbench.widgets.app.code_panel import CodePanel
 from workbench.widgets.app.form_filler import FormFiller
 from workbench.widgets.app.offer_list import OfferList
 from workbench.widgets.app.page_view import PageView
@@ -35,6 +34,7 @@ from workbench.widgets.model.choice_field import ChoiceField
 from workbench.widgets.model.model_view import ModelView
 from workbench.widgets.model.options import comparison_options
 from workbench.widgets.page.boxes import area
+from workbench.widgets.page.code_panel import CodePanel
 from workbench.widgets.page.controls import Controls
 from workbench.widgets.page.standalone_step import actions_of
 from workbench.widgets.page.status import Status

@@ -59,6 +59,8 @@ class ArtifactBuilder(StandaloneStep):
     """Chooses the parameters, the loss and the optimizer, generates the artifacts and shows the
     memory of training with them."""
 
+    step = "artifacts"
+
     def __init__(self, model: Any = None, *, controller: Controller | None = None) -> None:
         """Create the view.
 

@@ -47,6 +47,7 @@ class ModelView(StandaloneStep):
 
     dataset_remedy = "choose one in the field Dataset."
     has_model_fields = True
+    step = "model"
 
     def __init__(self, model: Any = None, *, controller: Controller | None = None) -> None:
         """Create the view.

@@ -8,11 +8,15 @@ from typing import Any
 import ipywidgets
 
 from workbench.controller import Controller, Setup
+from workbench.controller.code.page_code import code_for
+from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.sources import model_or_name
 from workbench.controller.readiness import CHOOSE
 from workbench.controller.view import View
 from workbench.errors import ModelError
+from workbench.models import Model
 from workbench.widgets.page.boxes import area
+from workbench.widgets.page.code_panel import CodePanel
 from workbench.widgets.page.controls import Controls
 from workbench.widgets.page.status import Status
 from workbench.widgets.page.status_view import StatusView
@@ -28,6 +32,9 @@ class StandaloneStep(ipywidgets.Box):  # type: ignore[misc]
     controller: Controller
     status: Status | None = None
     controls: Controls | None = None
+    code: CodePanel | None = None
+    step = ""
+    """Its name in the app."""
     dataset_remedy = ""
     """What to do about a dataset that is missing, where the step is used alone; empty: it needs
     none."""
@@ -55,7 +62,15 @@ class StandaloneStep(ipywidgets.Box):  # type: ignore[misc]
         self.controller.views.add(
             StatusView(self.status, self.controls, dataset_remedy=self.dataset_remedy)
         )
-        return [area("wb-top", [area("wb-actions", [self.status, self.controls])])]
+        self.code = CodePanel(step=self.step)
+        self.controller.views.add(_CodeView(self._show_code))
+        self.controller.typed.observe(self._show_code)
+        self.controller.tasks.observe(self._show_code)
+        return [area("wb-top", [area("wb-actions", [self.status, self.controls])]), self.code]
+
+    def _show_code(self) -> None:
+        if self.code is not None:
+            self.code.code = {self.step: code_for(self.controller.setup, self.step)}
 
     def _ready(self, model: Any) -> None:
         """Lay out and, if used alone, choose the model."""
@@ -63,6 +78,9 @@ class StandaloneStep(ipywidgets.Box):  # type: ignore[misc]
             self.add_class("wb-page")
             self.add_class("wb-alone")
             answer_while_busy(self)
+            assert self.code is not None
+            self.code.page_id = self.model_id
+            self._show_code()
             if model is not None:
                 try:
                     self.choose(model)
@@ -93,6 +111,19 @@ class StandaloneStep(ipywidgets.Box):  # type: ignore[misc]
     def setup(self) -> Setup:
         """Settings that jobs are started with."""
         return self.controller.setup
+
+
+class _CodeView(View):
+    """Shows the code again where the choice of a model or of data has changed."""
+
+    def __init__(self, show_code: Callable[[], None]) -> None:
+        self._show_code = show_code
+
+    def show_model(self, model: Model | None, problem: str = "") -> None:
+        self._show_code()
+
+    def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
+        self._show_code()
 
 
 def actions_of(controller: Controller) -> dict[str, Callable[[], Any]]:

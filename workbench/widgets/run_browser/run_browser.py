@@ -17,6 +17,7 @@ from workbench.load.base_sample import base_samples
 from workbench.runs import Run
 from workbench.runs.listing import Changes
 from workbench.widgets.compare import ComparisonView
+from workbench.widgets.page.code_panel import CodePanel
 from workbench.widgets.run_browser.run_actions import RunActions
 from workbench.widgets.run_browser.run_detail import RunDetail
 from workbench.widgets.run_browser.run_table import RunTable
@@ -76,12 +77,17 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.detail.observe(self.show_code, "heading")
         self.detail.observe(self._on_selected, "run_id")
         self.table.observe(self._on_selected, "selected")
-        self._parts = [self.table, self.detail, self.federation, self.worst]
+        panel = [] if on_compare else [CodePanel(step="runs")]
+        self._panel = panel[0] if panel else None
+        """Shows the code where there is no bar to ask for it."""
+        self._parts = [*panel, self.table, self.detail, self.federation, self.worst]
         super().__init__(children=self._parts)
         self.add_class("wb-run-browser")
         self.layout.display = "block"
         self.layout.overflow = "visible"
         self.show_code()
+        if self._panel is not None:
+            self._panel.page_id = self.model_id
         answer_while_busy(self)
         self._runs = RecordedRuns(_View(self))
         self._actions = RunActions(self._runs, self.table, self.show_code)
@@ -219,6 +225,8 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         selected = self.table.known(self.table.selected or opened)
         done = "" if self._actions is None else self._actions.code
         self.code = done or runs_code(selected)
+        if self._panel is not None:
+            self._panel.code = {"runs": self.code}
 
     def _act(self, name: str, run_ids: list[str], text: str) -> None:
         if self._actions is not None:

@@ -50,6 +50,7 @@ class Trainer(StandaloneStep):
     """Trains the chosen model and shows loss, throughput and memory live."""
 
     dataset_remedy = 'give one, as in wb.Trainer(model, data="x, y").'
+    step = "train"
 
     def __init__(
         self,
@@ -138,7 +139,10 @@ class TrainView(View):
         """Whether the job in progress is a comparison."""
         self._ended: Job | None = None
         """The shown job, once it has ended."""
-        self._hint = EMPTY_HINT
+        self._empty = EMPTY_HINT if step.status is None else step.status.message
+        """The hint while there is no model."""
+        self._hint = self._empty
+        step.charts.hint = self._hint
         self._worst = WorstRowsReader()
         self._evaluated: set[str] = set()
         """Engines that were evaluated since their rows were shown."""
@@ -156,7 +160,7 @@ class TrainView(View):
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._step.engines.update_for(model)
-        self._hint = EMPTY_HINT if model is None else READY_HINT
+        self._hint = self._empty if model is None else READY_HINT
         if self._job is None:
             self._step.charts.hint = self._hint
         elif model is not None and self._ended is not None:
@@ -167,7 +171,7 @@ class TrainView(View):
                 self._step.charts.hint = results_in_runs(shown)
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
-        if self._hint != EMPTY_HINT:
+        if self._hint != self._empty:
             missing = DATA_HINT if self._step.controls is None else GIVE_DATA_HINT
             shown = self._step.charts.hint == self._hint
             self._hint = missing if preview is None else READY_HINT

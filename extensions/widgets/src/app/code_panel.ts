@@ -8,6 +8,8 @@ import { insertCellBelow, type Notebook } from "./notebook";
 interface Traits {
   /** Python source by name of the step. */
   code: Record<string, string>;
+  /** Name of a step that is used alone, whose code can be unfolded; empty: the step that the app shows. */
+  step: string;
   /** Id of the widget below whose cell a new one is inserted. */
   page_id: string;
 }
@@ -19,15 +21,18 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   const said = element("span", { class: "wb-note", role: "status" });
   const source = element("code", {});
   const shown = element("pre", { tabindex: "0", "aria-label": "Python of this step" }, source);
-  const head = element("div", { class: "wb-code-head" }, element("h2", {}, "Equivalent Python code"));
+  const title = "Equivalent Python code";
+  const alone = Boolean(model.get("step"));
+  const head = element("div", { class: "wb-code-head" }, ...(alone ? [] : [element("h2", {}, title)]));
   head.append(copy, insert, said);
-  el.append(head, shown);
+  if (alone) el.append(element("details", {}, element("summary", {}, title), head, shown));
+  else el.append(head, shown);
 
   const notebook = (model.widget_manager as { context?: Notebook }).context;
   insert.hidden = !notebook?.model?.sharedModel;
 
   const text = () => {
-    const step = el.closest<HTMLElement>(".wb-page")?.dataset["step"] ?? "model";
+    const step = model.get("step") || (el.closest<HTMLElement>(".wb-page")?.dataset["step"] ?? "model");
     return model.get("code")[step] ?? "";
   };
   const update = () => {
@@ -59,7 +64,8 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     window.clearTimeout(looking);
     observer.disconnect();
   });
-  watch();
+  if (alone) update();
+  else watch();
 }
 
 export default { render };

@@ -15,6 +15,16 @@ describe("the code of a page", () => {
     expect(said.textContent).not.toBe("");
   });
 
+  it("is unfolded where a step is used alone", () => {
+    const { el, model } = show(codePanel, { code: { train: "one" }, step: "train", page_id: "p" }, {});
+    const details = el.querySelector("details") as HTMLDetailsElement;
+    expect(details.open).toBe(false);
+    expect(details.querySelector("summary")?.textContent).toBe("Equivalent Python code");
+    expect(details.querySelector("code")?.textContent).toBe("one");
+    model.receive("code", { train: "two" });
+    expect(details.querySelector("code")?.textContent).toBe("two");
+  });
+
   it("is looked for in no page once the view is gone", () => {
     vi.useFakeTimers();
     const ended = new AbortController();

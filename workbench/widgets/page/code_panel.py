@@ -16,5 +16,8 @@ class CodePanel(anywidget.AnyWidget):
 
     code = traitlets.Dict().tag(sync=True)
     """Python source by name of the step."""
+    step = traitlets.Unicode().tag(sync=True)
+    """Name of the step whose code is shown, under a heading that unfolds it; empty: that of the
+    app, whose bar has a button for it."""
     page_id = traitlets.Unicode().tag(sync=True)
     """Id of the widget model below whose cell a new one is inserted."""
