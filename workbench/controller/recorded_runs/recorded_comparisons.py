@@ -8,6 +8,8 @@ from typing import NamedTuple
 from workbench.compare.record import SavedComparison, comparisons_folder
 from workbench.errors import RunFolderError
 from workbench.runs import load_run
+from workbench.runs.record.duration import started_at
+from workbench.runs.run_title import start_text
 
 MOST = 50
 """How many are listed; an older one can be typed."""
@@ -21,6 +23,8 @@ class RecordedComparison(NamedTuple):
     """Its engines and model, or why it cannot be opened."""
     runs: tuple[str, ...] = ()
     """Ids of its runs."""
+    started: str = ""
+    """When, as "23 Nov 14:05:12"; empty if that is not recorded."""
 
 
 def recorded_comparisons() -> list[RecordedComparison]:
@@ -33,10 +37,16 @@ def recorded_comparisons() -> list[RecordedComparison]:
 def _read(path: Path) -> RecordedComparison:
     try:
         saved = SavedComparison.read(path)
-        runs = tuple(saved.runs.values())
-        models = {load_run(run_id).spec["model"] for run_id in runs}
     except RunFolderError as error:
         return RecordedComparison(path.stem, str(error))
-    engines = ", ".join(saved.engines)
-    title = f"{engines} on {', '.join(models)}" if models else engines
-    return RecordedComparison(path.stem, title, runs)
+    ids, engines = tuple(saved.runs.values()), ", ".join(saved.engines)
+    try:
+        specs = [load_run(run_id).spec for run_id in ids]
+    except RunFolderError:
+        gone = "a run of it was removed or cannot be read"
+        return RecordedComparison(path.stem, f"{engines}: {gone}", ids)
+    if not specs:
+        return RecordedComparison(path.stem, engines)
+    models = ", ".join(dict.fromkeys(str(spec["model"]) for spec in specs))
+    started = start_text(started_at(specs[0]))
+    return RecordedComparison(path.stem, f"{engines} on {models}", ids, started)

@@ -43,7 +43,8 @@ def column_options(dataset: str) -> list[dict[str, str]]:
 
 def comparison_options() -> list[dict[str, str]]:
     """The recorded comparisons of this directory, newest first."""
-    return [_option(each.id, each.title, "") for each in recorded_comparisons()]
+    found = recorded_comparisons()
+    return [_option(each.id, f"{each.title}, {each.started}".rstrip(", "), "") for each in found]
 
 
 def example_options(sources: Sources, _: str) -> list[dict[str, str]]:
