@@ -13,6 +13,7 @@ from torch import nn
 
 from workbench.errors import UntrainableError
 from workbench.onnx_io.graph_metadata import UPDATES
+from workbench.ort.graph.rewrites.selected_rows import guard_selected_rows
 from workbench.ort.native import native
 from workbench.ort.ortmodule.capture.autocast import (
     in_float32,
@@ -151,6 +152,7 @@ def build(
     if autocast is not None:
         tensors = [in_float32(each) for each in tensors]
     options = _compute_in_float32(exported.graph, options, autocast)
+    guard_selected_rows(exported.graph.model)
     graph = _with_randomness(exported.graph, disabled=disable_randomness)
     exported = exported._replace(graph=graph)
     with preserved_buffers(module.buffers()):

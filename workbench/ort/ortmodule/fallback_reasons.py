@@ -13,6 +13,7 @@ NO_GRADIENTS = "gradients are turned off"
 TRANSFORM = "a transform of torch.func is active"
 NOTHING_TRAINS = "nothing in the call requires a gradient"
 EMPTY = "an argument has no elements"
+NO_ROWS = "a mask selects no rows, which ONNX Runtime cannot compute on"
 NO_TENSORS = "the module returns no tensor"
 CHANGES_ARGUMENTS = (
     "it changes an argument in place, which a graph does not. Change a copy, as x = x + 1 for "
@@ -42,7 +43,7 @@ TOO_MANY = (
 NORMAL_CALLS = frozenset({EVALUATION, NO_GRADIENTS})
 """Reasons to run in PyTorch that do not concern training steps."""
 
-EXPECTED = NORMAL_CALLS | {TRANSFORM, NOTHING_TRAINS, EMPTY, NO_TENSORS, SETS_UP}
+EXPECTED = NORMAL_CALLS | {TRANSFORM, NOTHING_TRAINS, EMPTY, NO_ROWS, NO_TENSORS, SETS_UP}
 """Reasons that need no warning."""
 
 

@@ -26,6 +26,7 @@ from workbench.ort.ortmodule.create_program import (
 from workbench.ort.ortmodule.session.bound_state import BoundState
 from workbench.ort.ortmodule.session.forward_session import ForwardSession
 from workbench.ort.ortmodule.session.function import run_graph
+from workbench.ort.ortmodule.session.no_rows import kept_without_rows
 from workbench.settings.ortmodule_options import ORTModuleOptions
 from workbench.trainable import leading_to_outputs
 
@@ -169,6 +170,10 @@ class Segments:
                 for call in level.calls:
                     application = _Application(graph.calls[call.number])
                     self._add(application, call.inputs, call.outputs, values, parameters)
+        kept = [(s.guarded, s.updated) for s in (each.program.session for each in self.loaded)]
+        kept += [(each.guarded, each.updated) for each in self.forward_sessions]
+        guarded = any(fails for fails, _ in kept)
+        self._kept = [slot for _, slots in kept for slot in slots] if guarded else []
 
     def __call__(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The results of the module, as part of autograd's graph.
@@ -178,8 +183,9 @@ class Segments:
         """
         values = self._begin(tensors[: self._input_count])
         parameters = tensors[self._input_count :]
-        for step in self._steps:
-            step.run(values, parameters)
+        with kept_without_rows(self._kept):
+            for step in self._steps:
+                step.run(values, parameters)
         return tuple([values[place] for place in self._results])
 
     @property

@@ -34,10 +34,11 @@ from workbench.ort.ortmodule.capture.nested_values.structure import (
     rebuild,
 )
 from workbench.ort.ortmodule.data_parallel import refuse_parallel_wrappers
-from workbench.ort.ortmodule.fallback_reasons import EXPECTED, OMITTED, why_pytorch
+from workbench.ort.ortmodule.fallback_reasons import EXPECTED, NO_ROWS, OMITTED, why_pytorch
 from workbench.ort.ortmodule.graphs import Graphs
 from workbench.ort.ortmodule.module_wrapper import ModuleWrapper
 from workbench.ort.ortmodule.session.function import run_graph
+from workbench.ort.ortmodule.session.no_rows import NoRowsError
 from workbench.settings.option_report import OptionReport
 from workbench.settings.ortmodule_options import ORTModuleOptions, make_options
 
@@ -58,10 +59,11 @@ class ORTModule(ModuleWrapper):
     arguments are part of a graph; so are those that are attributes of the module: when one is
     changed, graphs are built again.
 
-    In evaluation mode, under `torch.no_grad()`, under transforms of `torch.func`, and where nothing
-    requires a gradient, the wrapped module itself runs, in PyTorch. It also runs, with a warning,
-    where hooks are registered on its submodules: a graph would lose them. Hooks on the module
-    itself run around the graph. `pytorch_calls` counts such calls.
+    In evaluation mode, under `torch.no_grad()`, under transforms of `torch.func`, where nothing
+    requires a gradient, and mostly where a mask selects no rows, the wrapped module itself runs, in
+    PyTorch. It also runs, with a warning, where hooks are registered on its submodules: a graph
+    would lose them. Hooks on the module itself run around the graph. `pytorch_calls` counts such
+    calls.
 
     Before anything is built for a call, PyTorch runs it. If that has effects that a graph lacks,
     such as a counter of the module, an argument, or a buffer by `.data`, its result is returned,
@@ -148,20 +150,21 @@ class ORTModule(ModuleWrapper):
             return _outside_of_dynamo(self, args, kwargs)
         if not (self.wrapped.training and torch.is_grad_enabled()) or _transforms_active():
             return self._in_pytorch(why_pytorch(self.wrapped.training), args, kwargs)
-        before = self._before
+        before, tensors = self._before, list[torch.Tensor]()
         autocast = _under_autocast("cpu")
-        if before is not None and not kwargs and not autocast and before.fits(args):
-            return run_graph(before.program, *args, *before.parameters)[0]
-        tensors: list[torch.Tensor] = []
-        built = self._graphs.find(self, args, kwargs, tensors, self._read)
-        if isinstance(built, Trial):
-            return self._counted(built)
-        if isinstance(built, str):
+        try:
+            if before is not None and not kwargs and not autocast and before.fits(args):
+                return run_graph(before.program, *args, *before.parameters)[0]
+            built = self._graphs.find(self, args, kwargs, tensors, self._read)
+            if isinstance(built, BuiltGraph):
+                held = built.state.tensors
+                trained = [held[place] for place in built.trained]
+                with torch.autocast("cpu", enabled=False):
+                    results = run_graph(built.program, *tensors, *trained)
+        except NoRowsError:
+            built = NO_ROWS
+        if not isinstance(built, BuiltGraph):
             return self._in_pytorch(built, args, kwargs)
-        held = built.state.tensors
-        trained = [held[place] for place in built.trained]
-        with torch.autocast("cpu", enabled=False):
-            results = run_graph(built.program, *tensors, *trained)
         dtypes = [result.dtype for result in results]
         if dtypes != list(built.dtypes):
             results = tuple(map(_as_dtype, results, built.dtypes))
@@ -208,8 +211,12 @@ class ORTModule(ModuleWrapper):
             stacklevel=2,
         )
 
-    def _in_pytorch(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Outputs of the wrapped module, run by PyTorch; counted for the statistics."""
+    def _in_pytorch(self, why: Trial | str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Outputs of the wrapped module, run by PyTorch, now or in a trial; counted for the
+        statistics."""
+        if isinstance(why, Trial):
+            self._count(why.why_pytorch)
+            return why.result
         self._count(why)
         attributes = self._graphs.layout.attributes
         as_before = attributes.unchanged()
@@ -225,10 +232,6 @@ class ORTModule(ModuleWrapper):
                 stacklevel=6,
             )
         self.pytorch_calls[why] += 1
-
-    def _counted(self, trial: Trial) -> Any:
-        self._count(trial.why_pytorch)
-        return trial.result
 
     @property
     def built_graphs(self) -> tuple[BuiltGraph, ...]:

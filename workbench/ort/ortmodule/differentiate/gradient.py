@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import UntrainableError
 from workbench.ort.graph.gradient_overrides import HiddenNodes
+from workbench.ort.graph.rewrites.selected_rows import is_guarded
 from workbench.ort.ortmodule.aten import Kernels, chosen_kernels
 from workbench.ort.ortmodule.differentiate.backward_reads import backward_reads
 from workbench.ort.ortmodule.differentiate.buffer_changes import BufferChanges, normalizations_of
@@ -99,6 +100,7 @@ def build_gradient(
             forward, native, kernels, own, exported_nodes, options, choice.reason, saved
         ),
         library=own.library,
+        guarded=is_guarded(forward.model.graph),
     )
 
 

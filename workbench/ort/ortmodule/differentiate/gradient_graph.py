@@ -62,3 +62,5 @@ class GradientGraph(NamedTuple):
     report: BuildReport
     library: Path | None = None
     """Of the workbench's own kernels, which a session of it registers; None: it has none."""
+    guarded: bool = False
+    """Whether a node of it fails if a mask selects no rows, so that PyTorch runs the call."""

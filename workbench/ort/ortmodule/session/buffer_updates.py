@@ -34,6 +34,11 @@ class BufferUpdates:
         ]
         self._counted = [(buffers[name], times) for name, times in counted if name in buffers]
 
+    @property
+    def slots(self) -> list[Slot]:
+        """Where the buffers are kept that a forward pass changes."""
+        return [*self._updated, *(slot for slot, _ in self._counted)]
+
     def apply(self, values: Sequence[torch.Tensor]) -> None:
         """Write `values`, in the order of the graph's state updates."""
         for (registry, name), value in zip(self._updated, values, strict=True):

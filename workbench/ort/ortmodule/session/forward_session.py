@@ -10,12 +10,14 @@ from torch.utils.dlpack import from_dlpack
 
 from workbench.errors import UntrainableError
 from workbench.ort.graph.gradient import parameters_as_inputs
+from workbench.ort.graph.rewrites.selected_rows import is_guarded
 from workbench.ort.native import native
 from workbench.ort.ortmodule.capture.export import STATE_PREFIX
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.differentiate.buffer_changes import BufferChanges, normalizations_of
 from workbench.ort.ortmodule.session.bound_state import BoundState, as_dlpack
 from workbench.ort.ortmodule.session.buffer_updates import BufferUpdates
+from workbench.ort.ortmodule.session.no_rows import raise_if_no_rows
 from workbench.ort.ortmodule.session.session_options import native_options
 from workbench.settings.ortmodule_options import ORTModuleOptions
 from workbench.trainable import make_trainable
@@ -66,7 +68,12 @@ class ForwardSession:
         self._devices = [device] * len(self._outputs)
         self._vector = c.OrtValueVector
         self._run_options = c.RunOptions()
-        chosen = native_options(options, options.threads or torch.get_num_threads())
+        threads = options.threads or torch.get_num_threads()
+        self.guarded = is_guarded(model.graph)
+        """Whether it fails if a mask selects no rows."""
+        self.updated = self._updates.slots
+        """The buffers that it writes."""
+        chosen = native_options(options, threads, guarded=self.guarded)
         try:
             self._session = c.InferenceSession(chosen, model.SerializeToString(), False, False)
             self._session.initialize_session(["CPUExecutionProvider"], [{}], set())
@@ -77,15 +84,23 @@ class ForwardSession:
             ) from error
 
     def forward(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """The outputs of the graph; buffers are updated. `state` must be current."""
+        """The outputs of the graph; buffers are updated. `state` must be current.
+
+        Raises:
+            NoRowsError: a mask selects no rows.
+        """
         feeds, fetches = self._vector(), self._vector()
         for tensor in inputs:
             feeds.push_back(*as_dlpack(tensor))
         for value in self.state.values:
             feeds.push_back(value)
-        self._session.run_with_ortvaluevector(
-            self._run_options, self._inputs, feeds, self._outputs, fetches, self._devices
-        )
+        try:
+            self._session.run_with_ortvaluevector(
+                self._run_options, self._inputs, feeds, self._outputs, fetches, self._devices
+            )
+        except Exception as error:
+            raise_if_no_rows(error)
+            raise
         outputs: list[torch.Tensor] = fetches.to_dlpacks(from_dlpack)
         self._updates.apply(outputs[self._result_count :])
         return outputs[: self._result_count]

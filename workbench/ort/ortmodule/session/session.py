@@ -21,6 +21,7 @@ from workbench.ort.ortmodule.differentiate.memory_optimizer import (
 )
 from workbench.ort.ortmodule.session.bound_state import BoundState, as_dlpack
 from workbench.ort.ortmodule.session.buffer_updates import BufferUpdates
+from workbench.ort.ortmodule.session.no_rows import kept_without_rows, raise_if_no_rows
 from workbench.ort.ortmodule.session.observation import SessionObservation, end_profile, observed
 from workbench.ort.ortmodule.session.session_options import (
     native_options,
@@ -66,9 +67,13 @@ class GradientSession:
         """Number of tensors that the module returns."""
         self.threads = threads
         self._has_updates = bool(graph.buffers.updates)
+        self.guarded = graph.guarded
+        """Whether it fails if a mask selects no rows."""
+        self.updated = updates.slots
+        """The buffers that it writes."""
         self._vector = c.OrtValueVector
         self._partial_run = c.PartialGraphExecutionState
-        session_options = native_options(graph.options, threads)
+        session_options = native_options(graph.options, threads, guarded=graph.guarded)
         with recomputing(session_options, plan):
             session, self.observation = _load(graph, session_options)
         self._agent = _agent(graph, session)
@@ -96,8 +101,15 @@ class GradientSession:
         """The results of the module, whose buffers are updated, and the partial run.
 
         `state` must be current.
+
+        Raises:
+            NoRowsError: a mask selects no rows; the buffers are as before.
         """
-        outputs, run = self.run_forward(inputs)
+        if self.guarded and self._has_updates:
+            with kept_without_rows(self.updated):
+                outputs, run = self.run_forward(inputs)
+        else:
+            outputs, run = self.run_forward(inputs)
         if self._has_updates:
             self._updates.apply(outputs[self.result_count :])
             del outputs[self.result_count :]
@@ -117,6 +129,7 @@ class GradientSession:
         try:
             self._agent.run_forward(feeds, fetches, run, None)
         except Exception as error:
+            raise_if_no_rows(error)
             raise _failure("forward", error) from error
         outputs: list[torch.Tensor] = fetches.to_dlpacks(from_dlpack)
         return outputs, run

@@ -16,8 +16,15 @@ _SKIP_FUSION = "SkipLayerNormFusion"
 """It drops the deviation output of LayerNormalization even if it is read."""
 
 
-def native_options(options: ORTModuleOptions, threads: int) -> Any:
-    """Native SessionOptions, for a pool of `threads` threads."""
+def native_options(options: ORTModuleOptions, threads: int, *, guarded: bool = False) -> Any:
+    """Native SessionOptions.
+
+    Args:
+        options: how to run the graph.
+        threads: number of threads of its pool.
+        guarded: whether a node of the graph fails by design, if a mask selects no rows: unless more
+            than warnings are logged, errors are not, as they are raised anyway.
+    """
     c = native()
     made = c.SessionOptions()
     made.intra_op_num_threads = threads
@@ -28,7 +35,9 @@ def native_options(options: ORTModuleOptions, threads: int) -> Any:
     made.enable_mem_pattern = options.memory_pattern
     made.enable_mem_reuse = options.memory_reuse
     made.use_deterministic_compute = is_deterministic(options)
-    made.log_severity_level = int(getattr(c.Severity, options.log_level.upper()))
+    quiet = guarded and options.log_level in ("warning", "error")
+    level = "fatal" if quiet else options.log_level
+    made.log_severity_level = int(getattr(c.Severity, level.upper()))
     if options.memory_efficient_gradients:
         made.add_session_config_entry("optimization.disable_specified_optimizers", _SKIP_FUSION)
     return made

@@ -9,6 +9,7 @@ from statistics import median
 import torch
 
 from workbench.ort.freed_memory import give_back_freed_memory
+from workbench.ort.ortmodule.session.no_rows import NoRowsError
 from workbench.ort.ortmodule.session.session import GradientSession
 
 LONG_S = 1.0
@@ -45,7 +46,8 @@ def fastest(
 
     Args:
         load: creates a session with a pool of the given number of threads.
-        inputs: of the graph, with a batch of the usual size.
+        inputs: of the graph, with a batch of the usual size. Where a mask selects no rows of it,
+            nothing is measured and one thread is used.
         threads: largest number; that of PyTorch.
         by_pytorch: whether PyTorch's kernels run long operators of it: then, without trials, one
             thread is used rather than several.
@@ -53,8 +55,11 @@ def fastest(
     one = load(1)
     if threads == 1:
         return one
-    both_passes_s(one, inputs)
-    once = both_passes_s(one, inputs)
+    try:
+        both_passes_s(one, inputs)
+        once = both_passes_s(one, inputs)
+    except NoRowsError:
+        return one
     if by_pytorch and once > LONG_S:
         return one
     if not by_pytorch and once > LONG_ALONE_S:
@@ -87,6 +92,8 @@ def one_thread_suffices(session: GradientSession, inputs: Sequence[torch.Tensor]
             for count, found in times.items():
                 torch.set_num_threads(count)
                 found.append(both_passes_s(session, inputs))
+    except NoRowsError:
+        return False
     finally:
         torch.set_num_threads(threads)
     one, many = (median(found[1:]) for found in times.values())
