@@ -60,6 +60,22 @@ def from_zero(axes: Axes) -> None:
         axes.set_ylim(0, 1.08 * max(tops))
 
 
+def make_logarithmic(axes: Axes) -> None:
+    """Make the axis of values logarithmic, with ticks as the page writes them: 2, not 2 x 10^0."""
+    from matplotlib.ticker import LogFormatterSciNotation
+
+    class PlainFormatter(LogFormatterSciNotation):
+        """Numbers where matplotlib has powers, at the ticks that it chooses."""
+
+        def __call__(self, value: float, position: int | None = None) -> str:
+            return f"{value:g}" if super().__call__(value, position) else ""
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(PlainFormatter())
+    axes.yaxis.set_minor_formatter(PlainFormatter(minor_thresholds=(2, 0.5)))
+    axes.tick_params(axis="y", which="minor", labelsize=8)
+
+
 def note_if_empty(axes: Axes, text: str) -> None:
     """Put `text` into a panel without a point; its axes would have made-up numbers."""
     if any(len(line.get_ydata()) for line in axes.lines):  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -327,6 +328,40 @@ def test_a_file_shows_one_moment_and_every_step_until_then(
     assert frame["step"].tolist() == [*range(1, 501)]
     frame = pd.read_csv(wire.charts.save(tmp_path / "c.csv"))
     assert frame["step"].tolist() == [*range(1, 601)]
+
+
+def test_rows_of_a_window_have_the_throughput_of_the_whole(wire: Wire) -> None:
+    wire.charts.add("pytorch", points(1, 20))
+    whole = wire.charts._file().frame().set_index("step")
+    wire.charts.window = [5, 9]
+    shown = wire.charts._file().frame().set_index("step")
+    assert shown.index.tolist() == [5, 6, 7, 8, 9]
+    assert shown["samples_per_s"].tolist() == whole["samples_per_s"].loc[5:9].tolist()
+    assert shown["samples_per_s"].notna().all()
+
+
+def test_a_picture_says_whose_curves_it_has_and_over_what_they_are_means(wire: Wire) -> None:
+    titles = [f"digits-mlp · {engine} · 23 Nov 22:08:2{i}" for i, engine in enumerate("ab")]
+    wire.charts.curves = [
+        {**curve, "detail": title} for curve, title in zip(wire.charts.curves, titles, strict=True)
+    ]
+    wire.charts.add("pytorch", points(1, 50))
+    wire.charts.smoothing = 20
+    wire.charts.scales = {**wire.charts.scales, "loss": "log"}
+    file = wire.charts._file()
+    assert re.fullmatch(r"digits-mlp-a-b-\d{4}-\d\d-\d\d", file.stem)
+    figure = file.figure()
+    figure.draw_without_rendering()
+    title = figure.get_suptitle().replace("\n", " ")
+    assert title.startswith("digits-mlp · a · 23 Nov 22:08:20; b · 22:08:21, saved ")
+    loss, rate = figure.axes[0], figure.axes[1]
+    assert loss.get_title("left") == "Loss, mean over about 20 steps"
+    assert rate.get_title("left") == "Throughput, samples/s, mean of the last 20 steps"
+    assert len(rate.lines) == 2, "the pale line before it was smoothed is there"
+    ticks = [*loss.get_yticklabels(), *loss.get_yticklabels(minor=True)]
+    texts = [tick.get_text() for tick in ticks if tick.get_text()]
+    assert texts
+    assert all(float(text) > 0 for text in texts), "numbers, not powers"
 
 
 @pytest.mark.fault

@@ -127,12 +127,8 @@ class Charts(ChartOptions, anywidget.AnyWidget):
 
     def name(self, key: str, run: Run) -> None:
         """Label the curve by its run: by the engine where that is its key, else by the title."""
-        label = run.engine if key == run.engine else key
-        detail = run.title
-        curves = [
-            {**curve, "label": label, "detail": detail} if curve["key"] == key else curve
-            for curve in self.curves
-        ]
+        named = {"label": run.engine if key == run.engine else key, "detail": run.title}
+        curves = [{**curve, **named} if curve["key"] == key else curve for curve in self.curves]
         if curves != self.curves:
             self.curves = curves
 
@@ -255,11 +251,13 @@ class Charts(ChartOptions, anywidget.AnyWidget):
 
     def _send_file(self, request: str, kind: str) -> None:
         """Create the file here: the picture from the menu is then the one that `save` writes."""
+        data, name, problem = b"", "", ""
         try:
-            data, problem = self._file().data(kind), ""
+            file = self._file()
+            data, name = file.data(kind), f"{file.stem}.{kind}"
         except Exception as error:  # shown to the user who asked
-            data, problem = b"", f"The {kind.upper()} cannot be made: {error}"
-        self.send({"kind": "file", "id": request, "format": kind, "problem": problem}, [data])
+            problem = f"The {kind.upper()} cannot be made: {error}"
+        self.send({"kind": "file", "id": request, "name": name, "problem": problem}, [data])
 
     def _send_detail(self, request: Any, ranges: Mapping[Any, Any]) -> None:
         """Answer a view that is zoomed in; invalid requests are ignored."""

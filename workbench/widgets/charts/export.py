@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,15 @@ from workbench.chart_series.blocks import (
 from workbench.chart_series.smoothing import rate_window
 from workbench.errors import RunError
 from workbench.figures.engine_style import drawn_line
-from workbench.figures.static_figure import from_zero, legend_label, make_figure, number_steps
+from workbench.figures.static_figure import (
+    from_zero,
+    legend_label,
+    make_figure,
+    make_logarithmic,
+    number_steps,
+)
 from workbench.files.output_file import replacing_file
+from workbench.widgets.charts.file_names import chart_stem, chart_title
 from workbench.widgets.charts.messages import metric_index
 from workbench.widgets.charts.values import shown_metric, spreads
 
@@ -36,6 +44,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("png", "svg", "csv")
 PICTURE_BLOCKS = 2048
+TITLE_LETTERS = 32
+"""Of the title, above each chart of a row."""
 AXIS_LABELS = {"time": "seconds of training", "samples": "samples"}
 SMOOTHING_LENGTHS = 3
 """Smoothing lengths after which a step counts for less than a hundredth of a mean."""
@@ -65,6 +75,11 @@ class ChartFile:
         self.figure().savefig(buffer, format=kind, dpi=160, metadata=metadata)
         return buffer.getvalue()
 
+    @property
+    def stem(self) -> str:
+        """Name for a file, without its suffix."""
+        return chart_stem(self.curves)
+
     def frame(self) -> pd.DataFrame:
         """Every step that is shown, and the evaluations.
 
@@ -77,11 +92,13 @@ class ChartFile:
         frames = []
         for curve in self.curves:
             recording = self.recordings[curve["key"]]
-            found = self._shown(_all_blocks(recording))
-            seconds = np.diff(found[SECONDS], prepend=np.nan)
-            samples = np.diff(found[SAMPLES], prepend=np.nan)
-            if found.shape[1] and found[STEP, 0] == found[COUNT, 0]:
-                seconds[0], samples[0] = found[SECONDS, 0], found[SAMPLES, 0]
+            every = _all_blocks(recording)
+            seconds = np.diff(every[SECONDS], prepend=np.nan)
+            samples = np.diff(every[SAMPLES], prepend=np.nan)
+            if every.shape[1] and every[STEP, 0] == every[COUNT, 0]:
+                seconds[0], samples[0] = every[SECONDS, 0], every[SAMPLES, 0]
+            within = self._within(every)
+            found, rate = every[:, within], (samples / seconds)[within]
             columns = {
                 "run": curve["label"],
                 "step": found[STEP].astype(np.int64),
@@ -89,7 +106,7 @@ class ChartFile:
                 "seconds": found[SECONDS],
                 "samples": found[SAMPLES].astype(np.int64),
                 "loss": np.where(found[COUNT] == 1, found[LAST], found[MEAN]),
-                "samples_per_s": samples / seconds,
+                "samples_per_s": rate,
                 "memory_mb": found[MEMORY],
             }
             for name, values in _evaluated(recording).items():
@@ -102,12 +119,14 @@ class ChartFile:
         """The charts as a figure on white."""
         metrics = [self.recordings[curve["key"]].evaluations.metric for curve in self.curves]
         metric = next((each for each in metrics if each is not None), None)
-        figure, panels = make_figure(4 if metric else 3, "")
+        across = 4 if metric else 3
+        title = textwrap.fill(chart_title(self.curves), TITLE_LETTERS * across)
+        figure, panels = make_figure(across, title)
         wide = spreads({curve["key"]: self.recordings[curve["key"]] for curve in self.curves})
         for curve in self.curves:
             self._draw(panels, curve)
-        panels[0].set_title("Loss per batch", fontsize=9, loc="left")
-        panels[1].set_title("Throughput, samples/s", fontsize=9, loc="left")
+        panels[0].set_title(self._loss_title, fontsize=9, loc="left")
+        panels[1].set_title(self._rate_title, fontsize=9, loc="left")
         panels[2].set_title("Memory, resident set, MB", fontsize=9, loc="left")
         if metric:
             panels[3].set_title(f"{metric.title}, {metric.unit}", fontsize=9, loc="left")
@@ -116,7 +135,7 @@ class ChartFile:
             panel.set_xlabel(label, fontsize=8)
             scale = self.scales.get(name, "auto")
             if scale == "log" or (scale == "auto" and wide[name] > LOG_SPREAD):
-                panel.set_yscale("log")
+                make_logarithmic(panel)
             elif name in ("throughput", "memory"):
                 from_zero(panel)
             if self.window:
@@ -126,9 +145,21 @@ class ChartFile:
         handles, labels = panels[0].get_legend_handles_labels()
         if labels:
             figure.legend(
-                handles, labels, loc="outside upper left", ncols=4, fontsize=8, frameon=False
+                handles, labels, loc="outside lower left", ncols=4, fontsize=8, frameon=False
             )
         return figure
+
+    @property
+    def _loss_title(self) -> str:
+        if self.smoothing <= 1:
+            return "Loss per batch"
+        return f"Loss, mean over about {self.smoothing:,} {self.step_name}s"
+
+    @property
+    def _rate_title(self) -> str:
+        lengths = [len(self.recordings[curve["key"]]) for curve in self.curves]
+        window = rate_window(max(lengths, default=0), self.smoothing)
+        return f"Throughput, samples/s, mean of the last {window:,} {self.step_name}s"
 
     def _draw(self, panels: np.ndarray, curve: dict[str, Any]) -> None:
         recording = self.recordings[curve["key"]]
@@ -141,9 +172,12 @@ class ChartFile:
         _, start, found = recording.window(max(0, low - lead), high, PICTURE_BLOCKS)
         rate = trailing_rate(found[STEP], found[SECONDS], found[SAMPLES], window)
         rate[: 1 if start else 0] = np.nan  # blocks before the first are not known here
+        own_window = rate_window(len(recording))
+        raw = trailing_rate(found[STEP], found[SECONDS], found[SAMPLES], own_window)
+        raw[: 1 if start else 0] = np.nan
         mean = smoothed(found[STEP], found[MEAN], self.smoothing)
         shown = slice(max(0, int(np.searchsorted(found[STEP], low)) - 1), None)
-        found, rate, mean = found[:, shown], rate[shown], mean[shown]
+        found, rate, raw, mean = found[:, shown], rate[shown], raw[shown], mean[shown]
         x = found[{"step": STEP, "time": SECONDS, "samples": SAMPLES}[self.axis]]
         style = _line(curve)
         pale = {"color": style["color"], "alpha": 0.3, "linewidth": 0.6}
@@ -154,6 +188,8 @@ class ChartFile:
         elif self.smoothing:
             loss.plot(x, found[LAST], **pale)
         loss.plot(x, mean, **style, label=legend_label(curve["label"]))
+        if window > own_window:
+            panels[1].plot(x, raw, **pale)
         panels[1].plot(x, rate, **style)
         panels[2].plot(x, found[MEMORY], **style)
         self._draw_evaluations(loss, recording.evaluations.array[:2], recording, style, curve)
@@ -182,10 +218,13 @@ class ChartFile:
 
     def _shown(self, found: np.ndarray) -> np.ndarray:
         """The blocks within the window."""
-        if not self.window:
-            return found
+        return found[:, self._within(found)]
+
+    def _within(self, found: np.ndarray) -> np.ndarray:
         x = found[{"step": STEP, "time": SECONDS, "samples": SAMPLES}[self.axis]]
-        return found[:, (x >= self.window[0]) & (x <= self.window[1])]
+        low, high = self.window or (-np.inf, np.inf)
+        within: np.ndarray = (x >= low) & (x <= high)
+        return within
 
 
 def _evaluated(recording: Recording) -> dict[str, list[float]]:

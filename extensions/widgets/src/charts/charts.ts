@@ -62,7 +62,7 @@ interface Traits {
 interface FileMessage {
   kind: "file";
   id: string;
-  format: string;
+  name: string;
   /** Why there is no file; empty if there is one. */
   problem: string;
 }
@@ -224,7 +224,7 @@ export default () => {
       if (message.kind === "file" && message.id === request) {
         toolbar.say(message.problem);
         const [data] = buffers;
-        if (!message.problem && data) download(`charts.${message.format}`, data as DataView<ArrayBuffer>);
+        if (!message.problem && data) download(message.name, data as DataView<ArrayBuffer>);
       }
       draw();
     };
