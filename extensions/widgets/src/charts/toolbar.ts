@@ -1,6 +1,6 @@
 // The controls above the charts: axis, smoothing, all of the run, table, files.
 
-import { AXES, type AxisName, type StepName } from "./series/axis";
+import { aboutSteps, AXES, type AxisName, type StepName } from "./series/axis";
 import { element, freshId, setAttribute, setText } from "../element";
 import { onPress, setUsable } from "../focus";
 import { OWN_KEYS } from "../own_keys";
@@ -32,7 +32,7 @@ export class Toolbar {
       this.axis.append(element("option", { value: name }, option));
     }
     this.axis.addEventListener("change", () => listener.onAxis(this.axis.value as AxisName));
-    this.slider.title = "Exponential moving average, as late as a mean over so many steps";
+    this.slider.title = "Loss: an exponential moving average, as late as a mean over so many steps. Throughput: a mean over as many, or more in a long run";
     this.slider.addEventListener("input", () => {
       listener.onSmoothing(this.offered[Number(this.slider.value)] ?? 0);
     });
@@ -77,7 +77,7 @@ export class Toolbar {
     setAttribute(this.slider, "max", String(this.offered.length - 1));
     const chosen = String(this.offered.indexOf(smoothing));
     if (this.slider.value !== chosen) this.slider.value = chosen;
-    const text = smoothing > 0 ? `over ${smoothing.toLocaleString("en")} ${this.stepName}s` : "off";
+    const text = smoothing > 0 ? aboutSteps(smoothing, this.stepName) : "off";
     setText(this.amount, text);
     setAttribute(this.slider, "aria-valuetext", text);
     setUsable(this.all, zoomed);

@@ -24,8 +24,8 @@ export class Legend {
 
   constructor(private readonly listener: LegendListener) {}
 
-  /** Shows `curves` in this order with the text that `valueOf` returns for each. */
-  update(curves: CurveLook[], hidden: string[], valueOf: (key: string) => string): void {
+  /** Shows `curves` in this order with the text that `valueOf` returns for each, which may have `longest` letters. */
+  update(curves: CurveLook[], hidden: string[], valueOf: (key: string) => string, longest = (_: string) => 0): void {
     const looks = JSON.stringify(curves);
     if (looks !== this.looks) this.rebuild(curves, looks);
     for (const [key, item] of this.items) {
@@ -35,7 +35,7 @@ export class Legend {
       setText(value, text);
       // Room for its longest text: a legend that takes more or fewer lines while it is pointed at
       // would move the charts.
-      item.widest = Math.max(item.widest, text.length);
+      item.widest = Math.max(item.widest, text.length, longest(key));
       setAttribute(value, "style", `min-width: ${item.widest}ch`);
       setAttribute(button, "aria-pressed", String(shown));
     }

@@ -236,7 +236,7 @@ export class Panel {
 
   private fillLegend(): void {
     const { context } = this.state;
-    this.legend.update(context.curves(), context.hidden(), (key) => this.words.valueText(key));
+    this.legend.update(context.curves(), context.hidden(), (key) => this.words.valueText(key), (key) => this.words.longestText(key));
     setAttribute(this.surface, "aria-label", this.words.sentence);
     setText(this.incidents, this.metric === "loss" ? this.words.incidentTexts() : "");
   }

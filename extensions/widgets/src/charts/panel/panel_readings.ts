@@ -1,11 +1,14 @@
 // Formatted values of one chart: for its legend, its table, and for screen readers.
 
-import { AXES, formatSeconds } from "../series/axis";
+import { aboutSteps, AXES, formatSeconds, positions } from "../series/axis";
 import { lastAtMost } from "../series/block";
 import { lineOf, type Line, type LineOptions, type Metric, type Reading, readingAt } from "../series/line";
 import { formatWhole } from "../../number_format";
 import { METRIC_TEXTS, type MetricText } from "./metric_text";
 import type { ViewState } from "./view_state";
+
+/** For values that were looked at, which are replaced and never changed: the letters of the longest. */
+const lengths = new WeakMap<ArrayLike<number>, number>();
 
 export class PanelReadings {
   constructor(
@@ -25,15 +28,24 @@ export class PanelReadings {
   /** Titles of the evaluations' metric come from the kernel. */
   get text(): MetricText {
     const text = METRIC_TEXTS[this.metric];
-    if (this.metric === "loss" && this.state.context.stepName() === "round") {
-      return { ...text, spoken: "Loss of the clients while training", unit: "mean of the clients while training" };
-    }
+    if (this.metric === "loss") return this.lossText(text);
     if (this.metric !== "metric") return text;
     for (const { key } of this.state.context.curves()) {
       const metric = this.state.store.curve(key)?.facts.metric;
       if (metric) return { ...text, ...metric, spoken: `${metric.title}, ${metric.unit}` };
     }
     return text;
+  }
+
+  private lossText(text: MetricText): MetricText {
+    const { context } = this.state;
+    const federated = context.stepName() === "round";
+    const spoken = federated ? "Loss of the clients while training" : text.spoken;
+    const unit = federated ? "mean of the clients while training" : text.unit;
+    const over = context.smoothing();
+    if (over <= 1) return { ...text, spoken, unit };
+    const mean = `mean ${aboutSteps(over, context.stepName())}`;
+    return { ...text, spoken: federated ? `${spoken}, ${mean}` : `Loss, ${mean}`, unit: federated ? `${unit}, ${mean}` : mean };
   }
 
   windowText(): string {
@@ -66,12 +78,54 @@ export class PanelReadings {
     return curve ? readingAt(curve, this.metric, this.options, this.state.cursor) : null;
   }
 
+  /** The value of a curve where the charts are pointed at; past its end the last one, with its step. */
   valueText(key: string): string {
     const text = this.valueAtCursor(key);
     const { cursor, context, store } = this.state;
+    const past = cursor !== null && this.endOf(key) < cursor;
     const last = store.curve(key)?.overview.lastStep ?? 0;
-    const past = cursor !== null && context.axis() === "step" && last < Math.round(cursor);
     return past && text !== "–" ? `${text} at ${context.stepName()} ${formatWhole(last)}` : text;
+  }
+
+  /** Letters that the text of a curve may have wherever the charts are pointed at. */
+  longestText(key: string): number {
+    const { store, range, context } = this.state;
+    const line = this.lineOf(key);
+    if (!line) return 0;
+    const tested = line.points?.y.length ? this.longestOf(line.points.y) : 0;
+    let longest = this.metric === "metric" ? tested : this.longestOf(line.y);
+    if (this.metric === "loss" && tested) longest += ", test ".length + tested;
+    const curve = store.curve(key);
+    if (curve && this.metric === "memory") longest += this.rankText(key, curve.overview.lastStep).length;
+    if (this.endOf(key) >= range[1]) return longest;
+    return longest + ` at ${context.stepName()} ${formatWhole(curve?.overview.lastStep ?? 0)}`.length;
+  }
+
+  /** Of the texts of some values: the largest has the most digits, or the smallest an exponent. */
+  private longestOf(values: ArrayLike<number>): number {
+    const known = lengths.get(values);
+    if (known !== undefined) return known;
+    let [low, high, whole] = [Infinity, 0, true];
+    for (let index = 0; index < values.length; index += 1) {
+      const size = Math.abs(values[index] as number);
+      if (!Number.isFinite(size)) whole = false;
+      else [low, high] = [size > 0 ? Math.min(low, size) : low, Math.max(high, size)];
+    }
+    const { format } = this.text;
+    const texts = [high, ...(low < high ? [low] : [])].map(format);
+    if (!whole && this.metric !== "throughput") texts.push("not finite");
+    const longest = Math.max(...texts.map(({ length }) => length));
+    lengths.set(values, longest);
+    return longest;
+  }
+
+  /** Where a curve ends on the axis. */
+  private endOf(key: string): number {
+    const { store, context } = this.state;
+    const curve = store.curve(key);
+    if (!curve) return 0;
+    const blocks = positions(curve.overview, context.axis());
+    return blocks[blocks.length - 1] ?? 0;
   }
 
   private valueAtCursor(key: string): string {

@@ -25,6 +25,11 @@ export interface HorizontalAxis {
 /** Name of a step: a round in federated training. */
 export type StepName = "step" | "round";
 
+/** Over what an exponential mean is, whose weights fall off: "over about 20 steps". */
+export function aboutSteps(steps: number, stepName: StepName): string {
+  return `over about ${formatWhole(steps)} ${stepName}s`;
+}
+
 export function horizontalAxis(axis: AxisName, stepName: StepName = "step"): HorizontalAxis {
   return {
     label: axis === "step" ? stepName : AXES[axis].label,

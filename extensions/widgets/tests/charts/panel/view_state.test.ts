@@ -135,8 +135,10 @@ describe("the axis of time", () => {
 
 describe("a value", () => {
   it("past the end of its run names the step that it is of", () => {
+    let axis: AxisName = "step";
     const state = new ViewState(storeOf(part("short", 0, [3, 2]), part("long", 0, [3, 2, 1, 0.5])), {
       ...CONTEXT,
+      axis: () => axis,
       curves: () => [look("short"), look("long")],
     });
     const readings = new PanelReadings("loss", state);
@@ -146,6 +148,29 @@ describe("a value", () => {
     expect(values()).toEqual(["2.0000", "2.0000"]);
     state.pointAt(3);
     expect(values()).toEqual(["2.0000 at step 2", "1.0000"]);
+    axis = "time";
+    state.pointAt(2.5);
+    expect(values()).toEqual(["2.0000 at step 2", "2.0000"]);
+    axis = "samples";
+    state.pointAt(64);
+    expect(values()).toEqual(["2.0000", "2.0000"]);
+  });
+
+  it("has room for its longest text before that is shown", () => {
+    const tested = { evaluations: [[2, 10, 50]] as [number, number, number][] };
+    const parts = [part("short", 0, [300, 2], tested), part("long", 0, [3, 2, 1e-5, 0.5])];
+    const state = new ViewState(storeOf(...parts), { ...CONTEXT, curves: () => [look("short"), look("long")] });
+    const readings = new PanelReadings("loss", state);
+    expect(readings.longestText("short")).toBe("300.0000, test 10.0000 at step 2".length);
+    expect(readings.longestText("long")).toBe("1.00e-05".length);
+  });
+
+  it("says over about how many steps a loss is smoothed", () => {
+    const state = new ViewState(storeOf(part("a", 0, [3, 2])), { ...CONTEXT, curves: () => [look("a")], smoothing: () => 20 });
+    expect(new PanelReadings("loss", state).text).toMatchObject({
+      spoken: "Loss, mean over about 20 steps",
+      unit: "mean over about 20 steps",
+    });
   });
 });
 
