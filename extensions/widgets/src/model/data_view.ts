@@ -2,6 +2,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
+import { evenDigits } from "./even_digits";
 import { formatWhole } from "../number_format";
 import "./data_view.css";
 
@@ -79,7 +80,8 @@ function textList(texts: Text[]): HTMLElement {
 
 function table(columns: string[], rows: string[][], ranges: string[]): HTMLElement {
   const head = columns.map((name) => element("th", { scope: "col" }, name));
-  const body = rows.map((row) => element("tr", {}, ...row.map((one) => element("td", {}, one))));
+  const even = columns.map((_, index) => evenDigits(rows.map((row) => row[index] ?? "")));
+  const body = rows.map((_, row) => element("tr", {}, ...even.map((column) => element("td", {}, column[row] ?? ""))));
   const made = element(
     "table",
     { class: "wb-table", "aria-label": "Some rows" },
