@@ -35,7 +35,7 @@ export class Legend {
       setText(value, text);
       // Room for its longest text: a legend that takes more or fewer lines while it is pointed at
       // would move the charts.
-      item.widest = Math.max(item.widest, text.length, longest(key));
+      item.widest = Math.max(longest(key) || item.widest, text.length);
       setAttribute(value, "style", `min-width: ${item.widest}ch`);
       setAttribute(button, "aria-pressed", String(shown));
     }

@@ -1,6 +1,6 @@
 // Formatted values of one chart: for its legend, its table, and for screen readers.
 
-import { aboutSteps, AXES, formatSeconds, positions } from "../series/axis";
+import { aboutSteps, AXES, formatSeconds } from "../series/axis";
 import { lastAtMost } from "../series/block";
 import { lineOf, type Line, type LineOptions, type Metric, type Reading, readingAt } from "../series/line";
 import { formatWhole } from "../../number_format";
@@ -82,14 +82,14 @@ export class PanelReadings {
   valueText(key: string): string {
     const text = this.valueAtCursor(key);
     const { cursor, context, store } = this.state;
-    const past = cursor !== null && this.endOf(key) < cursor;
+    const past = cursor !== null && this.state.endOf(key) < cursor;
     const last = store.curve(key)?.overview.lastStep ?? 0;
     return past && text !== "–" ? `${text} at ${context.stepName()} ${formatWhole(last)}` : text;
   }
 
   /** Letters that the text of a curve may have wherever the charts are pointed at. */
   longestText(key: string): number {
-    const { store, range, context } = this.state;
+    const { store, shown, context } = this.state;
     const line = this.lineOf(key);
     if (!line) return 0;
     const tested = line.points?.y.length ? this.longestOf(line.points.y) : 0;
@@ -97,7 +97,8 @@ export class PanelReadings {
     if (this.metric === "loss" && tested) longest += ", test ".length + tested;
     const curve = store.curve(key);
     if (curve && this.metric === "memory") longest += this.rankText(key, curve.overview.lastStep).length;
-    if (this.endOf(key) >= range[1]) return longest;
+    const end = this.state.endOf(key);
+    if (!shown.some((other) => this.state.endOf(other.key) > end)) return longest;
     return longest + ` at ${context.stepName()} ${formatWhole(curve?.overview.lastStep ?? 0)}`.length;
   }
 
@@ -117,15 +118,6 @@ export class PanelReadings {
     const longest = Math.max(...texts.map(({ length }) => length));
     lengths.set(values, longest);
     return longest;
-  }
-
-  /** Where a curve ends on the axis. */
-  private endOf(key: string): number {
-    const { store, context } = this.state;
-    const curve = store.curve(key);
-    if (!curve) return 0;
-    const blocks = positions(curve.overview, context.axis());
-    return blocks[blocks.length - 1] ?? 0;
   }
 
   private valueAtCursor(key: string): string {

@@ -34,12 +34,21 @@ export class ViewState {
     readonly context: ViewContext,
   ) {}
 
-  /** Puts the cursor on `x`, by steps on the nearest one; returns whether it has moved. */
+  /** Puts the cursor on `x`, by steps on the nearest one, or where the last curve ends; returns whether it has moved. */
   pointAt(x: number | null): boolean {
-    const at = x !== null && this.context.axis() === "step" ? Math.round(x) : x;
+    const end = Math.max(0, ...this.shown.map(({ key }) => this.endOf(key))) || Infinity;
+    const within = x === null ? null : Math.min(x, end);
+    const at = within !== null && this.context.axis() === "step" ? Math.round(within) : within;
     const moved = at !== this.cursor;
     this.cursor = at;
     return moved;
+  }
+
+  /** Where a curve ends on the axis. */
+  endOf(key: string): number {
+    const curve = this.store.curve(key);
+    const place = curve && positions(curve.overview, this.context.axis());
+    return place?.[place.length - 1] ?? 0;
   }
 
   /** The curves that are not hidden, with their style. */
@@ -64,10 +73,8 @@ export class ViewState {
     const { shown } = this;
     let last = 0;
     for (const { key } of shown.length > 0 ? shown : this.context.curves()) {
-      const curve = this.store.curve(key);
-      const place = curve && positions(curve.overview, axis);
-      last = Math.max(last, place?.[place.length - 1] ?? 0);
-      if (axis === "step") last = Math.max(last, curve?.evaluations.step.at(-1) ?? 0);
+      last = Math.max(last, this.endOf(key));
+      if (axis === "step") last = Math.max(last, this.store.curve(key)?.evaluations.step.at(-1) ?? 0);
     }
     if (last === 0) return [0, 1];
     const total = this.context.totalSteps();

@@ -151,6 +151,8 @@ describe("a value", () => {
     axis = "time";
     state.pointAt(2.5);
     expect(values()).toEqual(["2.0000 at step 2", "2.0000"]);
+    state.pointAt(9);
+    expect([state.cursor, ...values()]).toEqual([4, "2.0000 at step 2", "0.5000"]);
     axis = "samples";
     state.pointAt(64);
     expect(values()).toEqual(["2.0000", "2.0000"]);
