@@ -72,14 +72,15 @@ function render({ model, el }: RenderProps<Traits>): void {
   const update = () => {
     const bars = model.get("bars");
     const verdict = verdictElement(model.get("verdict"), model.get("badge"), model.get("level"));
-    el.replaceChildren(element("h2", {}, "Comparison"), verdict);
-    if (bars.length < 2) return;
+    const heading = element("h2", {}, "Comparison");
+    if (bars.length < 2) return el.replaceChildren(heading, verdict);
     const { share, logarithmic } = barScale(bars.flatMap(({ ratio, interval }) => [ratio, ...interval]));
     const reference = model.get("reference");
     const rows = bars.map((bar) => barRow(bar, share, reference));
     const whiskers = bars.some(({ interval }) => interval.length > 0) ? "; whiskers: 95\u00a0% interval" : "";
     const note = `Throughput relative to ${reference}${whiskers}${logarithmic ? "; logarithmic lengths" : ""}`;
-    el.append(element("dl", { class: "wb-bars" }, ...rows), element("p", { class: "wb-note" }, note));
+    const drawn = element("div", {}, element("dl", { class: "wb-bars" }, ...rows), element("p", { class: "wb-note" }, note));
+    el.replaceChildren(heading, element("div", { class: "wb-beside" }, verdict, drawn));
   };
   model.on("change", update);
   update();
