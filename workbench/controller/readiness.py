@@ -80,6 +80,7 @@ class Readiness(View):
         self._wrong_data = problem
         if preview is None and not problem and self._model is not None:
             self._wrong_data = no_dataset(self._model, self.dataset_remedy)
+        self._typed.know_rows(None if preview is None else preview.train_rows)
         self.update()
 
     def show_prediction(

@@ -42,6 +42,23 @@ def test_a_pattern_of_no_parameter_is_marked_once_the_model_is_known(model: Mode
     assert typed.read.problems == {}
 
 
+@pytest.mark.fault
+def test_a_batch_larger_than_the_data_is_marked_once_the_data_is_known() -> None:
+    typed = TypedSettings(Setup())
+    typed.type("batch_size", "999,999")
+    assert typed.read.problems == {}
+    typed.know_rows(1438)
+    said = "There are 1,438 training rows: give at most that."
+    assert typed.read.problems == {"batch_size": said}
+    typed.type("batch_size", "1438")
+    assert typed.read.problems == {}
+    typed.type("batch_size", "many")
+    assert "is not an integer" in typed.read.problems["batch_size"]
+    typed.type("batch_size", "1439")
+    typed.know_rows(None)
+    assert typed.read.problems == {}
+
+
 def test_parameters_chosen_in_one_model_are_no_choice_in_another(model: Model) -> None:
     other = load_model("digits-mlp")
     typed = TypedSettings(Setup())

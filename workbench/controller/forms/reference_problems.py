@@ -1,4 +1,4 @@
-"""Problems of settings that refer to something else: to parameters, a run or a file."""
+"""Problems of settings that refer to something else: to parameters, data, a run or a file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ NOTHING = "(none)"
 
 
 def reference_problems(
-    settings: Mapping[str, Any], further: Mapping[str, Any], model: Model | None
+    settings: Mapping[str, Any],
+    further: Mapping[str, Any],
+    model: Model | None,
+    train_rows: int | None = None,
 ) -> dict[str, str]:
     """The settings that refer to what does not exist, by field, in a sentence each.
 
@@ -29,6 +32,7 @@ def reference_problems(
         settings: as `ReadSettings.settings`.
         further: as `ReadSettings.further`.
         model: the model whose parameters patterns refer to; None: patterns are not checked.
+        train_rows: number of training rows; None: the size of batches is not checked.
     """
     base, patterns = further.get("base", ""), further.get("base_except", ())
     found = {
@@ -36,6 +40,9 @@ def reference_problems(
         "base_except": _except_problem(patterns, base, model) if patterns else "",
         "tuning": _tuning_problem(settings.get("tuning", "")),
     }
+    batch_size = settings.get("batch_size")
+    if train_rows is not None and isinstance(batch_size, int) and batch_size > train_rows:
+        found["batch_size"] = f"There are {train_rows:,} training rows: give at most that."
     if model is not None:
         names = model.parameter_names
         missing = _unmatched(settings.get("requires_grad", ()), names)

@@ -34,6 +34,7 @@ class TypedSettings:
         """Defaults of the chosen model."""
         self.read: ReadSettings = read_texts({})
         self._model: Model | None = None
+        self._train_rows: int | None = None
         self._fitting: dict[str, str] = {}
         """Texts that name parameters of the last known model."""
 
@@ -95,6 +96,13 @@ class TypedSettings:
             if model is not None:
                 self._replace({n: text for n, text in self.texts.items() if not self._is_stale(n)})
 
+    def know_rows(self, train_rows: int | None) -> None:
+        """Check the size of batches against the training rows; None: of no known dataset."""
+        with self._lock:
+            if train_rows != self._train_rows:
+                self._train_rows = train_rows
+                self._replace(self.texts)
+
     def _is_stale(self, name: str) -> bool:
         """Whether a setting names parameters of the model before, and not of this one."""
         before = self._fitting.get(name)
@@ -110,7 +118,7 @@ class TypedSettings:
         typed = {name: text for name, text in texts.items() if text.strip()}
         # Both or none: a run is started with the settings that are shown.
         read = read_texts(typed, self.defaults, self._setup.engines)
-        referring = reference_problems(read.settings, read.further, self._model)
+        referring = reference_problems(read.settings, read.further, self._model, self._train_rows)
         self.texts, self.read = typed, read._replace(problems={**referring, **read.problems})
         further = self.read.further
         self._setup.settings = dict(self.read.settings)

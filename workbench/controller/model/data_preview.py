@@ -63,6 +63,8 @@ class DataPreview(NamedTuple):
     """The table; empty where there are pictures or texts."""
     ranges: tuple[str, ...] = ()
     """Range of each column of the table."""
+    train_rows: int | None = None
+    """Number of training rows; None where that is not known."""
 
 
 def data_preview(data: Dataset) -> DataPreview:
@@ -77,7 +79,8 @@ def data_preview(data: Dataset) -> DataPreview:
     facts.append(("Target", _described(target, data.classes, "classes")))
     if data.groups is not None:
         facts.append(("Groups", f"{len(np.unique(data.groups.train)):,}, one client each"))
-    preview = DataPreview(data.name, tuple(facts), _counts(target, data.classes))
+    counts = _counts(target, data.classes)
+    preview = DataPreview(data.name, tuple(facts), counts, train_rows=len(train))
     some = np.unique(np.linspace(0, len(train) - 1, ROWS).astype(np.int64))
     labels = [_label(value, data.classes) for value in target[some]]
     pictures = () if data.columns else as_pictures(train.inputs[0][some])
