@@ -21,7 +21,13 @@ from workbench.controller import Controller, Setup
 from workbench.controller.background.footprint_predictor import PROFILE_ENDED
 from workbench.controller.jobs.job import ComparisonJob, Job, Training
 from workbench.controller.model.sources import Sources
-from workbench.controller.state import IN_PROGRESS, PREPARING, STOPPED_EARLY, State, failure
+from workbench.controller.state import (
+    IN_PROGRESS,
+    PREPARING,
+    STOPPED_EARLY,
+    State,
+    failure,
+)
 from workbench.controller.view import View
 from workbench.errors import ConfigError
 from workbench.models import Model
@@ -366,12 +372,13 @@ def test_a_job_asked_for_while_the_figures_of_the_last_are_made_is_prepared_at_o
     assert making.wait(PATIENCE_S)
     controller.setup.comparison_steps = 5
     controller.compare()
-    assert controller.state == PREPARING
+    preparing = PREPARING._replace(compares=True)
+    assert controller.state == preparing
     made.set()
     assert controller.wait(PATIENCE_S)
     assert len(view.ended) == 2, "that of the next one is waited for"
     assert controller.state.message.startswith("Compared fake")
-    asked = view.states.index(PREPARING, view.states.index(PREPARING) + 1)
+    asked = view.states.index(preparing, view.states.index(preparing) + 1)
     until(lambda: not view.states[-1].active)
     assert all(state.active for state in view.states[asked:-1]), view.states[asked:]
 

@@ -139,7 +139,7 @@ class Controller:
 
     def compare(self) -> None:
         """Compare the chosen engines on the chosen model, in lockstep, as set up now."""
-        self._start_new(start_comparison)
+        self._start_new(start_comparison, PREPARING._replace(compares=True))
 
     def accept(self, offer: Offer) -> None:
         """Follow a run that is in progress, or resume one that was interrupted."""
@@ -200,26 +200,26 @@ class Controller:
             # Jobs started meanwhile are followed already; other requests can wait.
             self.views.show_offers([] if self.state.active else found)
 
-    def _start_new(self, begin: Callable[[Setup, Load], Job]) -> None:
+    def _start_new(self, begin: Callable[[Setup, Load], Job], state: State = PREPARING) -> None:
         setup = self.setup.copy()
         load = stoppable(self._models.loading_with_data(setup), self._cancelled.is_set)
-        self._start(lambda: begin(setup, load), new=True)
+        self._start(lambda: begin(setup, load), state, new=True)
 
-    def _start(self, make: Callable[[], Job], *, new: bool = False) -> None:
+    def _start(self, make: Callable[[], Job], state: State = PREPARING, new: bool = False) -> None:
         self._idle.clear()
         with self._lock:
             if self.state.status in ENDED:  # the figures of the last job are still being made
-                self._show(PREPARING)
-        self._requests.ask(lambda: self._begin(make, new))
+                self._show(state)
+        self._requests.ask(lambda: self._begin(make, state, new))
 
-    def _begin(self, make: Callable[[], Job], new: bool) -> None:
+    def _begin(self, make: Callable[[], Job], state: State, new: bool) -> None:
         """Create a job and follow it, unless there is one. Runs on the thread of requests."""
         if self._follower is not None:
             return
         if new and (obstacle := self.obstacle()):
             raise RunError(obstacle)
         self._cancelled.clear()
-        self._show(PREPARING)
+        self._show(state)
         if new:
             self._artifacts.give_way()
         try:

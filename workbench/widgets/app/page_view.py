@@ -74,7 +74,7 @@ class PageView(View):
 
     def show_state(self, state: State) -> None:
         self._figure.active = state.active
-        if state is PREPARING:
+        if state._replace(compares=False) == PREPARING:
             self._started_from = self._bar.selected
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
