@@ -93,8 +93,9 @@ class TypedSettings:
                 }
             self._model = model
             self._replace(self.texts)
-            if model is not None:
-                self._replace({n: text for n, text in self.texts.items() if not self._is_stale(n)})
+            fitting = {name: text for name, text in self.texts.items() if not self._is_stale(name)}
+            if model is not None and fitting != self.texts:
+                self._replace(fitting)
 
     def know_rows(self, train_rows: int | None) -> None:
         """Check the size of batches against the training rows; None: of no known dataset."""
