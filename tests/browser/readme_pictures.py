@@ -84,7 +84,7 @@ def test_the_graph(open_notebook: MakeNotebook) -> None:
     training = page.get_by_role("application", name=re.compile("training graph"))
     expect(training).to_be_visible(timeout=SLOW_MS)
     notebook.run(1)
-    expect(page.get_by_text("rewritten so that it trains").first).to_be_visible()
+    expect(page.get_by_text("changed by a rewrite").first).to_be_visible()
     page.locator(".wb-graph").screenshot(path=DOCS / "graph-dark.png")
 
 

@@ -97,7 +97,7 @@ def once_settled(page: Page, script: str) -> list[object]:
 
 
 LONG_TEXTS = """
-notes = ["a model of a long name", "generated", "needs another dataset", "recorded runs"]
+notes = ["a model of a long name", "generated", "needs data that fit", "recorded runs"]
 for step, note in zip(page.bar.steps, notes):
     step["note"] = note
 page.bar.send_state("steps")

@@ -105,7 +105,7 @@ def test_the_result_of_a_job_stays_until_something_is_wrong(make: Make) -> None:
     assert controller.wait(PATIENCE_S)
     outcome = controller.state.message
     controller.estimate()
-    assert controller._artifacts._thread.wait(PATIENCE_S)
+    assert controller.artifacts._thread.wait(PATIENCE_S)
     assert controller.state.message == outcome
     controller.setup.settings["requires_grad"] = ("no.such",)
     controller.estimate()
@@ -267,7 +267,7 @@ def test_artifacts_and_a_profile_of_a_model_that_was_left_are_not_shown(make: Ma
         shown.clear()
         begin()
         until(lambda then=then: view.models[-1] and view.models[-1].name == then)
-        assert controller._artifacts._thread.wait(PATIENCE_S)
+        assert controller.artifacts._thread.wait(PATIENCE_S)
         assert shown == [(name, None, "loading the model and its data")]
 
 
@@ -287,7 +287,7 @@ def test_a_run_ends_a_profile_that_it_would_disturb(make: Make) -> None:
     controller.train()
     until(lambda: view.started)
     assert shown[-1] == (None, "", PROFILE_ENDED)
-    assert controller._artifacts._thread.wait(PATIENCE_S)
+    assert controller.artifacts._thread.wait(PATIENCE_S)
     assert controller.wait(PATIENCE_S)
     assert shown[-1] == (None, "", PROFILE_ENDED)
     assert [job.failed for job in view.ended] == [False]

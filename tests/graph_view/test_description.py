@@ -192,3 +192,13 @@ def test_a_graph_with_an_unknown_operator_and_a_cycle_is_shown() -> None:
     assert [node.op for node in shown.nodes] == ["mine::Odd", "Relu"]
     assert shown.nodes[0].name == "a"
     assert "shape inference failed" in " ".join(shown.notices)
+
+
+def test_sizes_that_inference_does_not_know_have_no_invented_names() -> None:
+    model = two_layers(names=("n", "m", "o"))
+    nonzero = helper.make_node("NonZero", ["b"], ["where"])
+    model.graph.node.append(nonzero)
+    found = described(model)
+    shapes = {value.name: value.shape for value in found.values}
+    assert shapes["where"] == (2, "?")
+    assert shapes["y"] == ("batch", 3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from workbench.runs.run_title import step_word
 from workbench.settings.engines import GraphKind
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ def settings_of(run: Run) -> dict[str, Any]:
     What a tuning chose stands in the settings that it changed; the rest of its note is no setting.
     """
     found = dict(_flat(run.config.model_dump(exclude={"tuning"})))
+    if step_word(run.spec) == "round":
+        found["rounds"] = found.pop("steps")
     if run.config.graphs != GraphKind.ORTMODULE:
         found |= {name: NOT_USED for name in found if name.startswith("ortmodule.")}
     for name in RECORDED:

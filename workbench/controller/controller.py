@@ -85,7 +85,7 @@ class Controller:
         self._requests = RequestThread("workbench-page", self._on_error, self._poll, PERIOD_S)
         self._engines = RequestThread("workbench-engines", self._on_side_error)
         find, load = self._models.loading_of, self._models.loading_with_data
-        self._artifacts = Predictor(self.views, load, find)
+        self.artifacts = Predictor(self.views, load, find)
         self.tasks = TaskRunner(self.views, self.setup, find, load)
         self.views.add(self.tasks)
         self.typed.observe(self.tasks.update)
@@ -94,7 +94,7 @@ class Controller:
         """Choose a `Model`, or a source of `Sources.model`; an empty string chooses none."""
         self.setup.model = model.name if isinstance(model, Model) else model.strip()
         self.setup.profiled = False
-        self._artifacts.drop()
+        self.artifacts.drop()
         self.readiness.loading = self.setup.model
         # Messages about the previous model do not apply to this one.
         loading = State("idle", "busy", loading_text(self.setup.model))
@@ -118,17 +118,17 @@ class Controller:
 
     def predict(self) -> None:
         """Generate the artifacts for the current setup, and predict the memory of training."""
-        self._artifacts.predict(self.setup.copy())
+        self.artifacts.predict(self.setup.copy())
 
     def profile(self) -> None:
         """Measure the time of each node in on-device training; a job that begins ends that."""
         if not self.state.active:
             self.setup.profiled = True
-            self._artifacts.profile(self.setup.copy())
+            self.artifacts.profile(self.setup.copy())
 
     def estimate(self) -> None:
         """Estimate the memory of training, as far as it is known without artifacts."""
-        self._artifacts.estimate(self.setup.copy())
+        self.artifacts.estimate(self.setup.copy())
 
     def train(self) -> None:
         """Train the chosen model with each chosen engine, one after another, or with clients.
@@ -178,7 +178,7 @@ class Controller:
         """Stop before the next step; checkpoint and summary are kept. Or end the profile."""
         if self._follower is None and self.state.active:
             self._cancelled.set()
-        self._artifacts.stop_profile()
+        self.artifacts.stop_profile()
         self._control_job(lambda job: job.stop())
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -189,7 +189,7 @@ class Controller:
         """End the threads; a job in progress continues without them."""
         self._models.close()
         self._engines.close()
-        self._artifacts.close()
+        self.artifacts.close()
         self.tasks.close()
         self._requests.ask(self._idle.set)  # as no job is followed any more
         self._requests.close()
@@ -221,7 +221,7 @@ class Controller:
         self._cancelled.clear()
         self._show(state)
         if new:
-            self._artifacts.give_way()
+            self.artifacts.give_way()
         try:
             job = make()
         except StoppedEarlyError:

@@ -107,14 +107,19 @@ class Follower:
 
     @property
     def _share(self) -> float:
-        total = self._total_steps * len(self.job.engines)
-        return sum(self._done_steps.values()) / total if total else 0.0
+        # What has failed has no steps left to take.
+        failed = {engine for engine, run in self.job.runs.items() if run.error is not None}
+        total = self._total_steps * (len(self.job.engines) - len(failed))
+        done = (steps for engine, steps in self._done_steps.items() if engine not in failed)
+        return sum(done) / total if total else 0.0
 
     @property
     def _where(self) -> str:
         if not self._done_steps:
             return self._elapsed
         engine, done = list(self._done_steps.items())[-1]
+        if isinstance(self.job, ComparisonJob):  # the others go on when one has failed
+            engine, done = max(self._done_steps.items(), key=lambda item: item[1])
         if step_word(self.job.runs[engine].spec) == "round":
             return f"round {done:,} of {self._total_steps:,}"
         return f"step {done:,} of {self._total_steps:,}, epoch {self._epoch}"

@@ -95,8 +95,10 @@ class Readiness(View):
             self.update()
         elif prediction is not None:
             self._show(State("idle", "done", f"Generated {of}."))
-        else:
+        elif problem:
             self.update()
+        else:
+            self._show(State("idle", "idle", f"Stopped generating {of}."))
 
     def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
         if self._model is None:

@@ -151,7 +151,7 @@ class StepsView(View):
         if self._model is None:
             return "needs a model"
         if self._data_problem:
-            return "needs another dataset" if "fit" in self._data_problem else "needs a dataset"
+            return "needs data that fit" if "fit" in self._data_problem else "needs a dataset"
         needs_engine = step == "compare" or self._setup.federation is None
         if needs_engine and not self._setup.engines:
             return "needs an engine"

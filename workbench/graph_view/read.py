@@ -10,6 +10,7 @@ from workbench.errors import ModelError
 from workbench.graph_view.description import GraphDescription, Node, Role, Value
 from workbench.graph_view.grouping import grouped
 from workbench.graph_view.scopes import Scope, scopes_of, split_layer
+from workbench.onnx_io.graph import UNKNOWN
 from workbench.onnx_io.large_file import without_initializers
 
 if TYPE_CHECKING:
@@ -183,9 +184,14 @@ class _Values:
 
 
 def _shape(shape: onnx.TensorShapeProto) -> tuple[int | str, ...]:
-    return tuple(
-        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?" for dim in shape.dim
-    )
+    """The sizes; "?" for one that is not known, to which shape inference gives a name."""
+
+    def size(dim: onnx.TensorShapeProto.Dimension) -> int | str:
+        if dim.HasField("dim_value"):
+            return int(dim.dim_value)
+        return "?" if dim.dim_param.startswith(UNKNOWN) else dim.dim_param or "?"
+
+    return tuple(map(size, shape.dim))
 
 
 def _dtype_names() -> dict[int, str]:

@@ -10,9 +10,12 @@ import pytest
 import workbench as wb
 from tests.runs.recorded import changed, recorded
 from tests.runs.written import steps, write_run
+from workbench.controller.follower import Follower
 from workbench.controller.jobs.job import ComparisonJob, Training
 from workbench.controller.jobs.outcome import outcome_of
 from workbench.controller.recorded_runs.run_detail import describe_run
+from workbench.controller.state import State
+from workbench.controller.view import View
 from workbench.data import Dataset
 from workbench.errors import EngineError, RunError
 from workbench.runs import Run
@@ -163,6 +166,25 @@ def test_a_comparison_names_the_engines_that_failed(
         time.sleep(0.02)
     assert job.status == "failed"
     assert "asked to raise at step 9" in job.outcome
+
+
+def test_an_engine_that_fails_is_reported_while_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    monkeypatch.setenv("WORKBENCH_FAKE", '{"raise_at": 9}')
+    engines = ["pytorch", "fake"]
+    job = ComparisonJob(wb.compare("digits-mlp", digits, engines=engines, steps=2000))
+    states: list[State] = []
+    follower = Follower(job, View(), states.append)
+    while follower.poll() not in ENDED:
+        time.sleep(0.02)
+    said = [state for state in states if "asked to raise at step 9" in state.message]
+    assert said[0].active
+    assert said[0].message.startswith("Comparing pytorch.\n")
+    # Progress is that of the engines that are left.
+    assert states[-1].progress == 1
+    first, *_, last = (state.detail for state in said if state.status == "running")
+    assert first != last
 
 
 def test_a_comparison_stopped_at_once_did_not_fail(digits: Dataset) -> None:

@@ -230,7 +230,9 @@ def test_an_example_input_is_a_name() -> None:
     sources = Sources(lambda: {"net": torch.nn.Linear(4, 3)})
     with pytest.raises(ModelError, match=r"no 'z'\. Make an array or a tensor of that name"):
         sources.model("net", "z")
-    with pytest.raises(ModelError, match=r"Only names are taken: make it in a cell, as in x ="):
+    with pytest.raises(
+        ModelError, match=r"no .torch\.zeros\(2, 4\).\. Only names are taken: make it in"
+    ):
         sources.model("net", "torch.zeros(2, 4)")
 
 

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 
 from tests.runs.written import LAUNCHED, steps, write_run
+from workbench.compare import compare_runs
 from workbench.runs import Run
 from workbench.runs.figures.federation_figure import CLIENT_COLOR, MOST_NAMED_CLASSES
 from workbench.runs.record.federation import Federation
@@ -44,6 +45,16 @@ def test_the_figure_draws_accuracy_against_epsilon() -> None:
     rounds = federation_of(run).rounds
     assert rounds["epsilon"].tolist() == [4.5, 9.0]
     assert rounds["clipping_norm"].tolist() == [2.0, 2.0]
+
+
+def test_the_rounds_of_two_runs_differ_by_that_name() -> None:
+    two, three = federated(), federated()
+    for run, rounds in ((two, 2), (three, 3)):
+        config = {**run.spec["config"], "steps": rounds}
+        run.folder.write_spec({**run.spec, "config": config})
+    found = compare_runs([Run(two.folder), Run(three.folder)]).differences()
+    assert found.loc["rounds"].tolist() == ["2", "3"]
+    assert list(found.index) == ["rounds"]
 
 
 def round_of(step: int, clients: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:

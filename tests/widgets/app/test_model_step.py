@@ -105,13 +105,19 @@ def test_a_refused_dataset_is_marked_at_its_field(make_page: MakePage) -> None:
     assert page.controls.usable() == ["Train", "Compare"], "while it is loaded"
     until(lambda: "but the rows of dataset" in step.dataset.problem)
     until(lambda: step.data.title == "breast-cancer")  # its rows are shown all the same
-    until(lambda: page.controls.usable() == ["Train", "Compare"])
+    until(lambda: page.controls.usable() == [])
+    assert "but the rows of dataset" in page.controls.buttons[0]["hint"]
     step.dataset.value = ""
     until(lambda: step.data.title == "digits")
+    until(lambda: page.controls.usable() == ["Train", "Compare"])
     until(lambda: step.dataset.problem == "")
     page.set(loss="mse")
     until(lambda: "mse" in step.data.problem)
     until(lambda: step.dataset.problem == "")  # nothing was typed there
+    until(lambda: "mse" in page.controls.buttons[0]["hint"])
+    assert page.controls.usable() == []
+    page.set(loss=None)
+    until(lambda: page.controls.usable() == ["Train", "Compare"])
 
 
 def test_a_refused_example_input_is_marked_at_its_field(make_page: MakePage) -> None:

@@ -210,6 +210,13 @@ def test_an_interrupted_comparison_is_offered_as_one(make_page: MakePage) -> Non
     runs.append(write_run("a", [steps(1, [0.2] * 40)], interrupted, engine="ortmodule", steps=200))
     page._compare_runs(runs)
     until(lambda: page.bar.verdict.startswith("model-a: ≈ "))
+    # Another job leaves the comparison in view, and its badge with it.
+    shown = page.bar.verdict
+    page.show(runs[-1])
+    assert page.wait(PATIENCE_S)
+    assert page.bar.verdict == shown
+    page.comparison.clear("Nothing.")
+    until(lambda: page.bar.verdict == "")
 
 
 def test_a_run_of_another_model_is_named_beside_the_chosen_one(make_page: MakePage) -> None:

@@ -232,7 +232,8 @@ def test_wrong_settings_are_sentences_and_start_nothing(
     assert sentence in page.status.message
     assert "Traceback" not in page.status.message
     assert len(wb.runs()) == 0
-    assert "Train" in page.controls.usable()
+    page.set(**{field: None})
+    until(lambda: "Train" in page.controls.usable())
 
 
 def test_a_message_says_that_nothing_is_chosen(make_page: MakePage) -> None:

@@ -53,9 +53,33 @@ def test_the_same_button_stops_a_profile() -> None:
             step.profiler._handle_custom_msg({"kind": "press"}, [])
             until(lambda: step.profiler.label == PROFILE)
             until(lambda: step.status.message == "The profile was stopped.")
-        assert step.controller._artifacts._thread.wait(PATIENCE_S)
+        assert step.controller.artifacts._thread.wait(PATIENCE_S)
         assert not step.profiling
         assert step.status.message == "The profile was stopped."
+    finally:
+        step.close()
+
+
+def test_the_same_button_stops_the_generation() -> None:
+    """Of the process that exports too, as that of a large model takes minutes."""
+    step = ArtifactBuilder("digits-mlp")
+    try:
+        until(lambda: step.status.message == "digits-mlp is ready.")
+        for doing in ("loading the model and its data", "building the gradient graph"):
+            step.controller.typed.set(weight_decay=len(doing) / 1000)  # nothing is cached of it
+            step.button._handle_custom_msg({"kind": "press"}, [])
+            until(lambda doing=doing: doing in step.footprint.doing)
+            until(lambda: step.button.label == "Stop generating" and step.button.enabled)
+            step.button._handle_custom_msg({"kind": "press"}, [])
+            until(lambda: step.button.label == "Generate artifacts")
+            until(lambda: step.status.message == "Stopped generating the artifacts of digits-mlp.")
+        assert step.controller.artifacts._thread.wait(PATIENCE_S)
+        until(lambda: step.footprint.unknown and not step.footprint.doing)
+        assert step.status.message == "Stopped generating the artifacts of digits-mlp."
+        assert not step.graphs.children
+        step.button._handle_custom_msg({"kind": "press"}, [])
+        until(lambda: step.graphs.children)
+        until(lambda: not step.footprint.unknown)
     finally:
         step.close()
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from workbench.controller import State
+from workbench.controller import Setup, State
+from workbench.controller.model.data_preview import data_preview
+from workbench.data import Dataset
+from workbench.widgets.page.controls import Controls
 from workbench.widgets.page.status import Status
 from workbench.widgets.page.status_view import DETAIL_S, StatusView
 
@@ -27,3 +30,15 @@ def test_numbers_alone_are_shown_a_few_times_a_second_and_all_else_at_once() -> 
     view.show_state(State("idle", "done", "Trained m.", "3 s"))
     view.show_state(State("idle", "done", "Trained m.", "4 s"))
     assert status.detail == "4 s"
+
+
+def test_nothing_starts_on_a_dataset_that_does_not_fit(digits: Dataset) -> None:
+    controls = Controls({"Train": lambda: None, "Compare": lambda: None})
+    controls.update_for(Setup(model="digits-mlp"))
+    view = StatusView(Status(), controls)
+    view.show_data(data_preview(digits), "The model reads 5 columns.")
+    assert not controls.usable()
+    [hint, _] = [button["hint"] for button in controls.buttons]
+    assert hint == "The model reads 5 columns."
+    view.show_data(data_preview(digits))
+    assert controls.usable() == ["Train", "Compare"]

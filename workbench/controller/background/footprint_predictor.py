@@ -47,16 +47,23 @@ class Predictor:
         self._view = view
         self._loading = loading
         self._finding = finding
-        self._asked = self._estimates = 0
+        self._estimates = 0
+        self._generating: Cancellation | None = None
+        """Of the artifacts that are being generated, or are asked for."""
         self._profiling: Cancellation | None = None
         """Of the profile that is in progress, or waits for artifacts."""
         self._thread = RequestThread("workbench-artifacts", self._on_error)
 
     def predict(self, setup: Setup) -> None:
         """Generate the artifacts for `setup` and predict their footprint; returns immediately."""
-        self._asked += 1
-        number = self._asked
-        self._thread.ask(lambda: self._answer(setup, number))
+        self._end_generation()
+        cancellation = self._generating = Cancellation()
+        self._thread.ask(lambda: self._answer(setup, cancellation))
+
+    def stop_generation(self) -> None:
+        """End what generates artifacts, if anything does."""
+        if self._end_generation():
+            self._view.show_prediction(None)
 
     def estimate(self, setup: Setup) -> None:
         """Report the part of the footprint known without artifacts; returns immediately."""
@@ -81,14 +88,22 @@ class Predictor:
 
     def drop(self) -> None:
         """Another model is chosen: end what is in progress, and show nothing of the one before."""
-        self._asked += 1
         self._estimates += 1
+        self._end_generation()
         self._end_profile()
 
     def close(self) -> None:
-        """End the thread, and the profile in progress."""
+        """End the thread, and the work in progress."""
+        self._end_generation()
         self._end_profile()
         self._thread.close()
+
+    def _end_generation(self) -> bool:
+        """End it without a word; returns whether there was one."""
+        cancellation, self._generating = self._generating, None
+        if cancellation is not None:
+            cancellation.cancel()
+        return cancellation is not None
 
     def _end_profile(self) -> bool:
         """End it without a word; returns whether there was one."""
@@ -105,20 +120,24 @@ class Predictor:
             config = make_config({**model.defaults, **profile_settings(setup)})
             self._view.show_estimate(estimate(model, config))
 
-    def _answer(self, setup: Setup, number: int) -> None:
+    def _answer(self, setup: Setup, cancellation: Cancellation) -> None:
         def report(text: str) -> None:
-            if number != self._asked:
+            if cancellation.cancelled:
                 raise CancelledError
             self._view.show_prediction(None, text)
 
         try:
-            report("loading the model and its data")
-            prediction = _predict(setup, *self._load(setup), report)
+            with cancellation.applied():
+                report("loading the model and its data")
+                prediction = _predict(setup, *self._load(setup), report)
         except BaseException:  # user code may raise anything
-            if number != self._asked:
+            if cancellation.cancelled:
                 return
             raise
-        if number == self._asked:
+        finally:
+            if self._generating is cancellation:
+                self._generating = None
+        if not cancellation.cancelled:
             self._view.show_prediction(prediction)
 
     def _load(self, setup: Setup) -> tuple[Model, Dataset | None]:

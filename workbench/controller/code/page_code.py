@@ -10,7 +10,7 @@ from workbench.controller.call_text import call_text
 from workbench.controller.code.comparison_lines import DISPLAY, SHOWN
 from workbench.controller.forms.federation_fields import split_code
 from workbench.controller.model.namespace import is_dataset, is_model, is_module, own_names
-from workbench.controller.model.sources import split_names, takes_examples
+from workbench.controller.model.sources import example_names, split_names, takes_examples
 from workbench.controller.model.target_names import has_target_field, is_csv
 from workbench.controller.setup import Setup
 from workbench.controller.tasks import TASKS
@@ -144,7 +144,7 @@ def _model(setup: Setup, names: Mapping[str, Any]) -> str:
     wanted = takes_examples(setup.model, names.get(setup.model))
     # Others are no names of the notebook, which the field says.
     examples = [
-        name for name in split_names(setup.example_inputs) if wanted and name.isidentifier()
+        name for name in example_names(setup.example_inputs) if wanted and name.isidentifier()
     ]
     if examples:
         given = examples[0] if len(examples) == 1 else f"({', '.join(examples)})"

@@ -187,14 +187,16 @@ class ComparisonJob:
 
     @property
     def doing(self) -> str:
-        engines = listed(self.engines)
+        failed = {engine: run for engine, run in self.runs.items() if run.error is not None}
+        engines = listed([each for each in self.engines if each not in failed] or self.engines)
         if self._stopping.asked:
             return self._stopping.text(f"the comparison of {engines}")
         status = self.status
         if status == "paused":
             return f"Paused the comparison of {engines}."
         phase = self.comparison.phase
-        return f"Comparing {engines}{'' if phase == 'running' else f'; {phase}'}."
+        comparing = f"Comparing {engines}{'' if phase == 'running' else f'; {phase}'}."
+        return "\n".join([comparing, *map(outcome_of, failed.values())])
 
     @property
     def outcome(self) -> str:

@@ -73,7 +73,7 @@ class Sources:
                 if value is None:
                     raise
             raise ModelError(_no_module(source, value))
-        examples = tuple(_named(names, each, ModelError) for each in split_names(example_inputs))
+        examples = tuple(_named(names, each, ModelError) for each in example_names(example_inputs))
         given: Any = (examples[0] if len(examples) == 1 else examples) if examples else None
         if is_module(value):
             if given is None:
@@ -94,7 +94,7 @@ class Sources:
         names = self.names()
         if not takes_examples(source, names.get(source)):
             return False
-        unknown = any(each not in names for each in split_names(example_inputs))
+        unknown = any(each not in names for each in example_names(example_inputs))
         return unknown or any(each in problem for each in OF_EXAMPLES)
 
     def dataset(
@@ -178,6 +178,12 @@ def _no_module(name: str, value: object) -> str:
 def split_names(text: str) -> list[str]:
     """The comma-separated parts, stripped, without empty ones."""
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def example_names(text: str) -> list[str]:
+    """The names of example inputs; a text of anything else whole, as it may have commas itself."""
+    names = split_names(text)
+    return names if all(name.isidentifier() for name in names) else [text.strip()]
 
 
 def complete(text: str, suffixes: tuple[str, ...]) -> list[str]:

@@ -64,13 +64,15 @@ class PageView(View):
         runs = [] if job is None else list(job.runs.values())
         return [run.watchdog_pid for run in runs if run.watchdog_pid is not None]
 
-    def show_summary(self, change: Any) -> None:
+    def show_summary(self, _: Any = None) -> None:
         """Show in the bar what the comparison in view came to; of which model, if of another."""
-        compared = self._comparison.comparison
-        runs = [] if compared is None else compared.runs.values()
-        models = sorted({str(run.spec["model"]) for run in runs})
-        other = f"{', '.join(models)}: " if change.new and models != [self._model] else ""
-        self._bar.show_verdict(f"{other}{change.new}", self._comparison.ratios.verdict)
+        compared, ratios = self._comparison.comparison, self._comparison.ratios
+        if compared is None or not ratios.summary:
+            self._bar.show_verdict("", "")
+            return
+        models = sorted({str(run.spec["model"]) for run in compared.runs.values()})
+        other = f"{', '.join(models)}: " if models != [self._model] else ""
+        self._bar.show_verdict(f"{other}{ratios.summary}", ratios.verdict)
 
     def show_state(self, state: State) -> None:
         self._figure.active = state.active
@@ -78,13 +80,13 @@ class PageView(View):
             self._started_from = self._bar.selected
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
-        self._bar.show_verdict("", "")  # of the model before
         self._model = "" if model is None else model.name
         shown = model_of(self._compared)
         if model is not None and self._compared is not None and shown != model.name:
             if self._comparison.comparison is self._compared.comparison:
                 self._comparison.clear(results_in_runs(shown))
             self._compared = None
+        self.show_summary()
         self._show_code()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
@@ -98,8 +100,8 @@ class PageView(View):
 
     def job_started(self, job: Job) -> None:
         self.job = job
-        self._bar.show_verdict("", "")
         if isinstance(job, ComparisonJob):
+            self._bar.show_verdict("", "")  # of the comparison before
             self._recorded.value = ""
             self._comparison.show(job.comparison)
             self._show_what_trains()

@@ -49,10 +49,10 @@ class GenerateButton(anywidget.AnyWidget):
     label = traitlets.Unicode("Generate artifacts").tag(sync=True)
 
     def show(self, possible: bool, *, busy: bool = False) -> None:
-        """Set whether artifacts can be generated, and are being generated."""
+        """Set whether artifacts can be generated, or are being generated, which can be stopped."""
         with self.hold_sync():
-            self.enabled = possible and not busy
-            self.label = "Generating artifacts …" if busy else "Generate artifacts"
+            self.enabled = possible or busy
+            self.label = "Stop generating" if busy else "Generate artifacts"
 
 
 class ArtifactBuilder(StandaloneStep):
@@ -164,7 +164,10 @@ class ArtifactBuilder(StandaloneStep):
     def _on_button(self, _: Any, content: dict[str, Any], __: Any) -> None:
         match content:
             case {"kind": "press"} if self.button.enabled:
-                self.generate()
+                if self.generating:
+                    self.controller.artifacts.stop_generation()
+                else:
+                    self.generate()
 
     def _on_profiler(self, _: Any, content: dict[str, Any], __: Any) -> None:
         match content:
@@ -220,6 +223,10 @@ class ArtifactsView(View):
         if prediction is not None:
             self._step.graph.show(prediction.artifacts)
             self._step.graphs.children = [self._step.profiler, self._step.graph]
+        elif not doing and not problem:  # it was stopped
+            self._step.graphs.children = []
+            self._step._shown = None
+            self._step.estimate()
 
     def show_state(self, state: State) -> None:
         self._step.profiler.enabled = not state.active

@@ -53,7 +53,7 @@ class StatusView(View):
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         if preview is not None:
-            self._refuse_data("")
+            self._refuse_data(problem)  # why it does not fit the model
         elif problem:
             self._refuse_data(f"The dataset cannot be loaded: {problem}")
         else:

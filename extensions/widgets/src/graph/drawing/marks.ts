@@ -10,7 +10,7 @@ export interface Mark {
 export const MARKS: Record<MadeBy, Mark> = {
   export: { letter: "", label: "as exported" },
   loss: { letter: "L", label: "added with the loss" },
-  rewrite: { letter: "R", label: "rewritten so that it trains" },
+  rewrite: { letter: "R", label: "changed by a rewrite" },
   fusion: { letter: "F", label: "fused by ONNX Runtime" },
   gradient: { letter: "G", label: "added by the gradient" },
   update: { letter: "U", label: "writes a gradient or a buffer" },
