@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from workbench.artifacts import generate_artifacts
@@ -15,6 +17,7 @@ from workbench.controller.state import sentence_of
 from workbench.controller.view import View
 from workbench.data import Dataset
 from workbench.models import Model
+from workbench.profiling import Profile
 from workbench.profiling.profile import RUN_SETTINGS, profile
 from workbench.settings.config import make_config
 from workbench.settings.engines import ARTIFACTS_ENGINE
@@ -52,6 +55,8 @@ class Predictor:
         """Of the artifacts that are being generated, or are asked for."""
         self._profiling: Cancellation | None = None
         """Of the profile that is in progress, or waits for artifacts."""
+        self._showing = threading.RLock()
+        """Held to cancel and to show, so that nothing that was cancelled is shown afterwards."""
         self._thread = RequestThread("workbench-artifacts", self._on_error)
 
     def predict(self, setup: Setup) -> None:
@@ -62,8 +67,9 @@ class Predictor:
 
     def stop_generation(self) -> None:
         """End what generates artifacts, if anything does."""
-        if self._end_generation():
-            self._view.show_prediction(None)
+        with self._showing:
+            if self._end_generation():
+                self._view.show_prediction(None)
 
     def estimate(self, setup: Setup) -> None:
         """Report the part of the footprint known without artifacts; returns immediately."""
@@ -78,13 +84,15 @@ class Predictor:
 
     def stop_profile(self) -> None:
         """End the profile in progress, if there is one."""
-        if self._end_profile():
-            self._view.show_profile(None)
+        with self._showing:
+            if self._end_profile():
+                self._view.show_profile(None)
 
     def give_way(self) -> None:
         """The same as a run begins, which is measured."""
-        if self._end_profile():
-            self._view.show_profile(None, problem=PROFILE_ENDED)
+        with self._showing:
+            if self._end_profile():
+                self._view.show_profile(None, problem=PROFILE_ENDED)
 
     def drop(self) -> None:
         """Another model is chosen: end what is in progress, and show nothing of the one before."""
@@ -100,17 +108,19 @@ class Predictor:
 
     def _end_generation(self) -> bool:
         """End it without a word; returns whether there was one."""
-        cancellation, self._generating = self._generating, None
-        if cancellation is not None:
-            cancellation.cancel()
-        return cancellation is not None
+        with self._showing:
+            cancellation, self._generating = self._generating, None
+            if cancellation is not None:
+                cancellation.cancel()
+            return cancellation is not None
 
     def _end_profile(self) -> bool:
         """End it without a word; returns whether there was one."""
-        cancellation, self._profiling = self._profiling, None
-        if cancellation is not None:
-            cancellation.cancel()
-        return cancellation is not None
+        with self._showing:
+            cancellation, self._profiling = self._profiling, None
+            if cancellation is not None:
+                cancellation.cancel()
+            return cancellation is not None
 
     def _answer_roughly(self, setup: Setup, number: int) -> None:
         if number != self._estimates:
@@ -121,24 +131,20 @@ class Predictor:
             self._view.show_estimate(estimate(model, config))
 
     def _answer(self, setup: Setup, cancellation: Cancellation) -> None:
-        def report(text: str) -> None:
-            if cancellation.cancelled:
-                raise CancelledError
-            self._view.show_prediction(None, text)
+        def show(prediction: ArtifactsWithFootprint | None, doing: str = "") -> None:
+            self._show(cancellation, lambda: self._view.show_prediction(prediction, doing))
 
         try:
             with cancellation.applied():
-                report("loading the model and its data")
-                prediction = _predict(setup, *self._load(setup), report)
+                show(None, "loading the model and its data")
+                loaded = self._load(setup)
+                show(_predict(setup, *loaded, lambda doing: show(None, doing)))
         except BaseException:  # user code may raise anything
-            if cancellation.cancelled:
-                return
-            raise
+            if not cancellation.cancelled:
+                raise
         finally:
             if self._generating is cancellation:
                 self._generating = None
-        if not cancellation.cancelled:
-            self._view.show_prediction(prediction)
 
     def _load(self, setup: Setup) -> tuple[Model, Dataset | None]:
         """The model and the dataset; artifacts need none, so that it may be missing."""
@@ -148,25 +154,37 @@ class Predictor:
         return self._loading(setup)()
 
     def _profile(self, setup: Setup, cancellation: Cancellation) -> None:
-        def report(text: str) -> None:
-            if cancellation.cancelled:
-                raise CancelledError
-            self._view.show_profile(None, text)
+        def show(found: Profile | None, doing: str = "", problem: str = "") -> None:
+            self._show(cancellation, lambda: self._view.show_profile(found, doing, problem))
+
+        def report(doing: str) -> None:
+            show(None, doing)
 
         try:
             with cancellation.applied():
                 report("loading the model and its data")
                 model, data = self._loading(setup)()
                 settings = profile_settings(setup)
-                found = profile(model, data, ARTIFACTS_ENGINE, report=report, **settings)
-            if not cancellation.cancelled:
-                self._view.show_profile(found)
+                show(profile(model, data, ARTIFACTS_ENGINE, report=report, **settings))
+        except CancelledError:
+            return
         except Exception as error:  # the artifacts are what they were
-            if not cancellation.cancelled:
-                self._view.show_profile(None, problem=sentence_of(error))
+            with suppress(CancelledError):
+                show(None, problem=sentence_of(error))
         finally:
             if self._profiling is cancellation:
                 self._profiling = None
+
+    def _show(self, cancellation: Cancellation, show: Callable[[], None]) -> None:
+        """Show progress or a result.
+
+        Raises:
+            CancelledError: the work was cancelled.
+        """
+        with self._showing:
+            if cancellation.cancelled:
+                raise CancelledError
+            show()
 
     def _on_error(self, error: Exception) -> None:
         self._view.show_prediction(None, problem=sentence_of(error))
