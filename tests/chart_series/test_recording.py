@@ -107,6 +107,24 @@ def test_a_loss_that_rises_in_its_first_steps_diverges_from_there(
     assert [incident.step for incident in one.incidents] == steps
 
 
+@pytest.mark.parametrize(
+    ("batch", "end", "kinds"), [(32, 2.35, ["leap"]), (32, 1.9, []), (8, 2.35, [])]
+)
+def test_a_loss_that_leaps_and_learns_nothing_afterwards_is_pointed_at(
+    batch: int, end: float, kinds: list[str]
+) -> None:
+    """As of SGD with a rate of 10, which the mean of no twenty steps shows."""
+    losses = np.array([2.32, 3.33, 15.67, 10.57, 15.61, 3.8, 4.4, 3.9, 3.5, 3.7, *np.full(90, end)])
+    one, ones = Recording(), np.ones(10)
+    for first in range(0, 100, 10):
+        part = losses[first : first + 10]
+        one.add(np.arange(first + 1, first + 11), ones, batch * ones, part, ones)
+        if first < 20:
+            assert one.incidents == [], "it may still recover"
+    assert [incident.kind for incident in one.incidents] == kinds
+    assert [incident.step for incident in one.incidents] == [3] * len(kinds)
+
+
 def test_a_loss_that_falls_has_no_incident() -> None:
     assert recording(np.geomspace(3, 1e-3, 500)).incidents == []
 

@@ -1,4 +1,4 @@
-"""Incidents of a loss: values that are not finite, and divergence."""
+"""Incidents of a loss: values that are not finite, divergence, and leaps without recovery."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ DIVERGED = 2.0
 """Multiple of the initial loss above which a loss has diverged."""
 FROM_FIRST = 5.0
 """The same of the first loss alone, where its batch is large: the next ones may have risen."""
+RECOVERED = 0.9
+"""Multiple of the first loss below which a loss has recovered from a leap."""
 LARGE_BATCH = 16
 """Samples from which the loss of one batch is near that of others."""
 
@@ -21,7 +23,7 @@ LARGE_BATCH = 16
 class Incident(NamedTuple):
     """An event of the loss that a chart marks."""
 
-    kind: Literal["not_finite", "diverged"]
+    kind: Literal["not_finite", "diverged", "leap"]
     step: int
     """Its first step."""
     text: str
@@ -34,6 +36,7 @@ class IncidentWatch:
     def __init__(self) -> None:
         self._bad: tuple[int, int] | None = None
         self._diverged: int | None = None
+        self._leap: int | None = None
         self._first_samples = 0.0
         self._beginning: list[float] = []
         self._recent = np.empty(0)
@@ -53,6 +56,9 @@ class IncidentWatch:
         self._beginning += loss[: max(0, missing)].tolist()
         if self._diverged is None and len(self._beginning) == START_STEPS:
             self._detect_divergence(step, loss)
+        if self._leap is None and self._first_samples >= LARGE_BATCH:
+            high = step[loss > FROM_FIRST * self._beginning[0]] if self._beginning else step[:0]
+            self._leap = int(high[0]) if len(high) else None
         self._recent = np.concatenate([self._recent, loss])[-(WINDOW_STEPS - 1) :]
         self._recent_steps = np.concatenate([self._recent_steps, step])[-(WINDOW_STEPS - 1) :]
 
@@ -83,4 +89,15 @@ class IncidentWatch:
             step = self._diverged
             text = f"loss diverges from step {step:,}: more than twice its first values"
             found.append(Incident("diverged", step, text))
+        elif self._leap is not None and self._has_not_recovered:
+            step = self._leap
+            text = f"loss leaps at step {step:,} and does not fall below its first value again"
+            found.append(Incident("leap", step, text))
         return found
+
+    @property
+    def _has_not_recovered(self) -> bool:
+        """Whether the mean of the last steps, all after the leap, is not below the first loss."""
+        assert self._leap is not None
+        after = len(self._recent) == WINDOW_STEPS - 1 and self._recent_steps[0] > self._leap
+        return bool(after and np.mean(self._recent) >= RECOVERED * self._beginning[0])

@@ -7,6 +7,7 @@ import type { DrawnLine } from "./drawing";
 import { element, freshId, setAttribute, setText } from "../../element";
 import { Legend } from "./legend";
 import type { Metric } from "../series/line";
+import type { Incident } from "../series/series_store";
 import { METRIC_TEXTS } from "./metric_text";
 import { OWN_KEYS } from "../../own_keys";
 import { pressKey } from "./panel_keys";
@@ -19,6 +20,13 @@ import { formatSignificant, formatWhole, unbroken } from "../../number_format";
 import { lineStyle, readTheme } from "../../theme";
 import type { ViewState } from "./view_state";
 import { zoomOf } from "../../zoom";
+
+/** What stands beside the mark of an incident. */
+const INCIDENTS: Record<Incident["kind"], string> = {
+  not_finite: "not finite",
+  diverged: "diverges",
+  leap: "leaps",
+};
 
 export class Panel {
   readonly root: HTMLElement;
@@ -191,7 +199,7 @@ export class Panel {
     const name = this.state.context.stepName();
     return curve.facts.incidents.map(({ kind, step }) => ({
       x: positionOf(curve.overview, this.state.context.axis(), step),
-      text: `${kind === "diverged" ? "diverges" : "not finite"}, ${name} ${formatWhole(step)}`,
+      text: `${INCIDENTS[kind]}, ${name} ${formatWhole(step)}`,
     }));
   }
 

@@ -4,7 +4,7 @@
 import { type BlockHeader, Blocks, decode } from "./block";
 
 export interface Incident {
-  kind: "not_finite" | "diverged";
+  kind: "not_finite" | "diverged" | "leap";
   step: number;
   text: string;
 }
