@@ -11,8 +11,10 @@ from tests.runs.written import DONE, steps, write_run
 from workbench.compare import Comparison, compare_runs
 from workbench.compare.differences import differing
 from workbench.compare.lockstep import make_plan
+from workbench.compare.record import ComparisonRecord
 from workbench.compare.run_comparison import _day
 from workbench.errors import ConfigError, RunFolderError
+from workbench.machine.load import Load
 from workbench.runs import Run
 
 
@@ -140,6 +142,31 @@ def test_options_of_ortmodule_differ_only_between_its_runs() -> None:
     found = compare_runs([eager, chosen, plain]).differences()
     assert list(found.index) == ["engine", "ortmodule.pytorch_kernels"]
     assert found.loc["ortmodule.pytorch_kernels"].tolist() == ["not used", "dropout", "auto"]
+
+
+def test_a_run_that_was_compared_on_a_busy_machine_is_named() -> None:
+    busy, other = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25)
+    record = ComparisonRecord(make_plan(22, 2), ["pytorch"])
+    record.add_run("pytorch", busy.id)
+    record.add_load(Load(wall_s=10.0, other_s=12.0, cores=2))
+    found = compare_runs([busy, other])
+    verdict = found.verdict()
+    assert (verdict.level, verdict.badge) == ("busy", "machine busy")
+    assert verdict.sentence.endswith(
+        f"The machine was busy while {found.reference} was measured (other programs used 1.2 of 2 "
+        "cores): do not trust its throughput."
+    )
+    assert found.badge.startswith("Do not trust: 2.0")
+
+
+def test_the_caption_says_what_is_trained() -> None:
+    partly = recorded("partly", 0.5, requires_grad=["head.*", "*.bias"])
+    assert (
+        ", batch 10, of the parameters head.* and 1 more trained, "
+        in compare_runs([partly]).caption
+    )
+    lora = recorded("lora", 0.5, engine="ondevice", lora={"rank": 2})
+    assert ", batch 10, LoRA of rank 2, " in compare_runs([lora]).caption
 
 
 def test_a_setting_that_a_run_does_not_have_differs() -> None:

@@ -11,7 +11,7 @@ from workbench.compare.comparison_row import measured_row, pytorch_fallbacks_of,
 from workbench.compare.differences import differences_frame, settings_of
 from workbench.compare.lockstep import Lockstep, LockstepPlan
 from workbench.compare.recorded_steps import RecordedSteps, StepArrays
-from workbench.compare.run_texts import failures, failures_badge, threads_text
+from workbench.compare.run_texts import failures, failures_badge, threads_text, trained_text
 from workbench.compare.statistics import Ratio, Speed, ratio_note, rounds_of, speeds
 from workbench.compare.verdict import Verdict, short_verdict, verdict_of
 from workbench.errors import RunError
@@ -231,9 +231,9 @@ class Comparison:
         note = ratio_note(self._speeds(), len(self.engines))
         return (
             f"{run.spec['model']} on {run.spec['dataset']}, batch {run.config.batch_size}, "
-            f"{self._plan.total} steps, first {self._plan.unmeasured} not measured, "
-            f"{threads_text(self.runs)}; {machine_sentence(run.spec.get('machine'))}"
-            f"{'. ' * bool(note)}{note}"
+            f"{self._plan.total} steps, first {self._plan.unmeasured} not measured"
+            f"{trained_text(run.config)}, {threads_text(self.runs)}; "
+            f"{machine_sentence(run.spec.get('machine'))}{'. ' * bool(note)}{note}"
         )
 
     def verdict(self) -> Verdict:

@@ -8,6 +8,7 @@ from pathlib import Path
 from workbench.compare.comparison import Comparison
 from workbench.compare.record import SavedComparison, comparisons_folder
 from workbench.errors import RunFolderError, nearest, value_text
+from workbench.machine.load import Load, total_load
 from workbench.run_folder.run_folder import is_id
 from workbench.runs import Run, load_run
 
@@ -66,6 +67,22 @@ def measured_together(runs: Sequence[Run]) -> Comparison | None:
                 path.stem, saved.as_plan(), [*by_engine], saved.as_loads(), runs=by_engine
             )
     return None
+
+
+def loads_of(runs: Sequence[Run]) -> dict[str, Load]:
+    """The load of other programs while a run was compared, by its id; of runs that were not, and
+    where it was not measured, there is none."""
+    ids = {run.id for run in runs}
+    found: dict[str, Load] = {}
+    for path in comparisons_folder().glob("*.json"):
+        try:
+            saved = SavedComparison.read(path)
+        except RunFolderError:  # said where it is opened
+            continue
+        load = total_load([each for each in saved.as_loads() if each is not None])
+        if load is not None:
+            found |= dict.fromkeys(ids & set(saved.runs.values()), load)
+    return found
 
 
 def _exists(path: Path) -> bool:

@@ -14,11 +14,19 @@ from workbench.compare.columns import COLUMNS
 from workbench.compare.comparison import Comparison
 from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import differences_frame, differing, settings_of
-from workbench.compare.load_comparison import measured_together
+from workbench.compare.load_comparison import loads_of, measured_together
 from workbench.compare.run_names import distinct_names
-from workbench.compare.run_texts import failures, failures_badge
+from workbench.compare.run_texts import failures, failures_badge, trained_text
 from workbench.compare.statistics import Ratio
-from workbench.compare.verdict import Verdict, short_verdict, unpaired_verdict, verdict_of
+from workbench.compare.verdict import (
+    BADGES,
+    CAVEATS,
+    NO_RATIO,
+    Verdict,
+    short_verdict,
+    unpaired_verdict,
+    verdict_of,
+)
 from workbench.display.quantities import thread_count
 from workbench.errors import ConfigError, value_text
 from workbench.machine.machine import machine_sentence
@@ -47,6 +55,13 @@ class RunComparison:
         self.runs: dict[str, Run] = dict(zip(distinct_names(runs), runs, strict=True))
         """By their names, see `distinct_names`."""
         self._together = measured_together(runs)
+        loads = {} if self._together is not None else loads_of(runs)
+        self._disturbed = {
+            name: loads[run.id].sentence
+            for name, run in self.runs.items()
+            if run.id in loads and loads[run.id].busy
+        }
+        """What disturbed the measurement of a run, by its name."""
         self._final: pd.DataFrame | None = None
         """The table, once all runs have ended and it has been asked for."""
 
@@ -71,7 +86,8 @@ class RunComparison:
         for name, run in self.runs.items():
             config = run.config
             text = (
-                f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, "
+                f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}"
+                f"{trained_text(config)}, "
                 f"{thread_count(config.threads_of_a_process, config.processes)}; "
                 f"{machine_sentence(run.spec.get('machine'))}"
             )
@@ -125,6 +141,8 @@ class RunComparison:
             for name, value in self.table()["ratio"].items()
         }
         found = short_verdict(ratios, self._called[self.reference], "unpaired")
+        if self._disturbed and found != NO_RATIO:
+            found = CAVEATS["busy"] + found.removeprefix(CAVEATS["unpaired"])
         return failures_badge(self.runs) + found
 
     def verdict(self) -> Verdict:
@@ -157,7 +175,15 @@ class RunComparison:
             for column in ("ratio", "samples_per_s")
         )
         unlike = {called[name]: what for name, what in self._unlike.items()}
-        return unpaired_verdict(ratios, called[self.reference], [*days], names, speeds, unlike)
+        found = unpaired_verdict(ratios, called[self.reference], [*days], names, speeds, unlike)
+        if not self._disturbed:
+            return found
+        disturbed = " ".join(
+            f"The machine was busy while {called[name]} was measured ({why}): do not trust its "
+            "throughput."
+            for name, why in self._disturbed.items()
+        )
+        return Verdict(f"{found.sentence} {disturbed}", BADGES["busy"], "busy")
 
     @property
     def _damage(self) -> list[str]:

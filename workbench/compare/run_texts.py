@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from workbench.display.quantities import thread_count
 from workbench.runs import Run
 from workbench.runs.run_title import step_word
+from workbench.settings.config import TrainingConfig
 
 
 def threads_text(runs: Mapping[str, Run]) -> str:
@@ -18,6 +19,18 @@ def threads_text(runs: Mapping[str, Run]) -> str:
     if len({*counts.values()}) == 1:
         return next(iter(counts.values()))
     return ", ".join(f"{name} on {count}" for name, count in counts.items())
+
+
+def trained_text(config: TrainingConfig) -> str:
+    """Which parameters are trained, after a comma; empty: all are."""
+    parts = []
+    if config.requires_grad is not None:
+        first, *others = config.requires_grad
+        more = f" and {len(others)} more" if others else ""
+        parts.append(f"of the parameters {first}{more} trained")
+    if config.lora is not None:
+        parts.append(f"LoRA of rank {config.lora.rank}")
+    return "".join(f", {part}" for part in parts)
 
 
 def failures(runs: Mapping[str, Run]) -> dict[str, str]:

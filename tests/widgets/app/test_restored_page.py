@@ -8,16 +8,18 @@ import pytest
 
 import workbench as wb
 from tests.controller.recording_view import PATIENCE_S, until
-from tests.runs.written import steps, write_run
+from tests.runs.written import DONE, append, steps, write_run
 from tests.widgets.app.conftest import MakePage
 from workbench.compare.lockstep import make_plan
 from workbench.compare.record import ComparisonRecord
 from workbench.controller.jobs.offered_runs import Offer
 from workbench.controller.restore import restored
+from workbench.controller.state import PREPARING
 from workbench.display.number_format import significant
 from workbench.errors import RunFolderError
 from workbench.files.json_file import write_json
 from workbench.widgets import Workbench
+from workbench.widgets.compare.ratio_bars import PRESS_COMPARE
 
 
 @pytest.mark.sweep
@@ -203,12 +205,12 @@ def test_an_interrupted_comparison_is_offered_as_one(make_page: MakePage) -> Non
         [line] = [each for each in static.splitlines() if each.startswith(f"Engine: {engine},")]
         assert f"samples/s: {significant(row['samples_per_s'])}, " in line
         assert f"Ratio (95 % interval): {significant(row['ratio'])}" in line
-    page._compare_runs(runs)
+    page._recorded.compare(runs)
     until(lambda: page.bar.verdict == f"model-a: {wb.compare_runs(runs).badge}")
     until(lambda: page.bar.verdict_detail == wb.compare_runs(runs).verdict().sentence)
     assert "≈" not in page.bar.verdict, "they were measured in lockstep"
     runs.append(write_run("a", [steps(1, [0.2] * 40)], interrupted, engine="ortmodule", steps=200))
-    page._compare_runs(runs)
+    page._recorded.compare(runs)
     until(lambda: page.bar.verdict.startswith("model-a: ≈ "))
     # Another job leaves the comparison in view, and its badge with it.
     shown = page.bar.verdict
@@ -233,9 +235,50 @@ def test_a_run_of_another_model_is_named_beside_the_chosen_one(make_page: MakePa
 def test_recorded_runs_without_a_step_are_compared_and_leave_no_figure(make_page: MakePage) -> None:
     runs = [write_run(name, [], {"status": "failed", "steps": 0}) for name in ("a", "b")]
     page = make_page(model=None)
-    page._compare_runs(runs)
+    page._recorded.compare(runs)
     until(lambda: page.comparison.table.rows)
     until(lambda: page.comparison.charts.hint == "No step was taken.")
     assert page.comparison._thread.wait(PATIENCE_S)
     assert "cannot be shown" not in page.comparison.ratios.verdict
     assert page._figure.figure_id == ""
+
+
+def test_an_offer_is_of_now_and_stays_dismissed(make_page: MakePage) -> None:
+    run = write_run("a", [steps(1, [0.1] * 4)], epochs=2)
+    page = make_page(model=None)
+    until(lambda: [offer["text"] for offer in page.offers.offers] == [
+        "model-a on fake is in progress: step 4 of 6."
+    ])  # fmt: skip
+    append(run.folder.events_path, [steps(5, [0.1])])
+    until(lambda: page.offers.offers[0]["text"].endswith("step 5 of 6."))
+    page.offers._handle_custom_msg({"kind": "dismiss", "id": run.id}, [])
+    assert page.offers.offers == []
+    page._controller.list_offers()
+    assert page._controller._engines.wait(PATIENCE_S)
+    assert page.offers.offers == []
+
+
+def test_the_code_of_recorded_runs_stays_while_they_are_in_view(make_page: MakePage) -> None:
+    runs = [write_run(name, [steps(1, [0.1] * 4)], DONE) for name in ("a", "b")]
+    page = make_page()
+    page._recorded.compare(runs)
+    page.step = "train"
+    page.set(epochs=3)  # as of a run that is resumed
+    assert runs[0].id in page.code.code["compare"]
+    page.step = "compare"
+    page.set(comparison_steps=30)
+    code = page.code.code["compare"]
+    assert code.startswith("# As the form is now, not the recorded runs in view.")
+    assert "wb.compare(" in code
+
+
+def test_a_comparison_that_is_prepared_is_said_where_it_will_be(make_page: MakePage) -> None:
+    page = make_page()
+    said: list[str] = []
+    page.comparison.ratios.observe(lambda change: said.append(change.new), "verdict")
+    page.set(comparison_steps=10, base="no-such-run")
+    page._controller.setup.refusals.clear()  # so that it fails only once it is prepared
+    page.compare()
+    assert page.wait(PATIENCE_S)
+    assert said[0] == PREPARING.message
+    assert said[-1] == PRESS_COMPARE

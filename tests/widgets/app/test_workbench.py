@@ -216,7 +216,7 @@ def test_a_comparison_waits_for_an_idle_machine_as_long_as_the_form_states(
     ("field", "value", "sentence"),
     [
         ("epochs", -1, "1 setting is wrong: Epochs. The field says why."),
-        ("batch_size", 100_000, "batch_size=100000 is larger than"),
+        ("batch_size", 100_000, "1 setting is wrong: Batch size. The field says why."),
         ("loss", "mse", "mse"),
     ],
 )
@@ -224,7 +224,7 @@ def test_wrong_settings_are_sentences_and_start_nothing(
     make_page: MakePage, field: str, value: Any, sentence: str
 ) -> None:
     page = make_page()
-    until(lambda: page.models.layers.layers)
+    until(lambda: page.models.layers.layers and page.models.data.counts)
     page.set(**{field: value})
     page.train()
     assert page.wait(PATIENCE_S)
@@ -299,18 +299,18 @@ def test_the_code_of_the_page_gives_equal_losses(make_page: MakePage) -> None:
     exec(page.code.code["compare"], names)
     made = names["comparison"]
     assert made.table().loc["fake", "status"] == "completed"
-    page.recorded.look("")
-    [option] = page.recorded.options
+    page._recorded.field.look("")
+    [option] = page._recorded.field.options
     assert option["value"] == made.id
     assert option["detail"].startswith("fake on digits-mlp, ")
-    page.recorded.value = made.id
+    page._recorded.field.value = made.id
     assert page.comparison.comparison is not None
     exec(page.code.code["compare"], names)
     assert names["comparison"] is not made
     assert names["comparison"].id == made.id
-    page.recorded.value = "gone"
-    assert "No comparison 'gone'" in page.recorded.problem
-    page._compare_runs([names["run"], *made.runs.values()])
+    page._recorded.field.value = "gone"
+    assert "No comparison 'gone'" in page._recorded.field.problem
+    page._recorded.compare([names["run"], *made.runs.values()])
     exec(page.code.code["compare"], names)
     assert [run.id for run in names["comparison"].runs.values()] == [
         *(names["run"].id, made.runs["fake"].id)
@@ -330,7 +330,7 @@ def test_the_code_of_the_page_gives_equal_losses(make_page: MakePage) -> None:
     page.runs.undelete([measured])
     until(lambda: compare_note() == "recorded runs")
     until(lambda: measured in page.code.code["compare"])
-    page.recorded.value = made.id
+    page._recorded.field.value = made.id
     page.runs.delete([measured])
     end = "The run of fake was deleted; its figures are as read before."
     until(lambda: page.comparison.ratios.verdict.endswith(end))

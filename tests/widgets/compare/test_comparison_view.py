@@ -10,6 +10,8 @@ import pytest
 import workbench as wb
 from tests.controller.recording_view import until
 from tests.runs.written import DONE, steps, write_run
+from workbench.compare import Comparison
+from workbench.compare.lockstep import make_plan
 from workbench.widgets.compare.comparison_view import PERIOD_S, READING
 
 
@@ -43,3 +45,24 @@ def test_recorded_runs_are_read_once_and_nothing_is_said_to_start(
         assert filled == [view.comparison]
     finally:
         view.close()
+
+
+def test_a_comparison_with_one_engine_left_says_that_no_ratio_will_come() -> None:
+    runs = {
+        "pytorch": write_run("a", [steps(1, [0.1] * 5)], engine="pytorch", steps=40),
+        "fake": write_run(
+            "a",
+            [],
+            {
+                "status": "failed",
+                "error": {"type": "RunError", "message": "It died.", "traceback": ""},
+            },
+            steps=40,
+        ),
+    }
+    bars = wb.ComparisonView().ratios
+    made = Comparison("c", make_plan(40, 5), [*runs], runs=runs)
+    bars.show(made, {})
+    assert bars.verdict == (
+        "There is no ratio, as no round was measured for two. fake failed after step 0 of 40."
+    )

@@ -41,13 +41,15 @@ class OfferList(anywidget.AnyWidget):
         super().__init__(**kwargs)
         self._on_run, self._on_comparison = on_run, on_comparison
         self._known: dict[str, Offer] = {}
+        self._dismissed: set[str] = set()
         self.on_msg(self._on_message)
 
     def show(self, offers: Sequence[Offer]) -> None:
-        """Replace the offers."""
-        self._known = {offer.id: offer for offer in offers}
+        """Replace the offers; those that were dismissed are left out."""
+        self._known = {offer.id: offer for offer in offers if offer.id not in self._dismissed}
         self.offers = [
-            {"id": offer.id, "action": offer.action, "text": offer.text} for offer in offers
+            {"id": offer.id, "action": offer.action, "text": offer.text}
+            for offer in self._known.values()
         ]
 
     def accept(self, offered_id: str) -> None:
@@ -65,4 +67,5 @@ class OfferList(anywidget.AnyWidget):
             case {"kind": "accept", "id": str(offered_id)}:
                 self.accept(offered_id)
             case {"kind": "dismiss", "id": str(offered_id)}:
-                self.show([each for key, each in self._known.items() if key != offered_id])
+                self._dismissed.add(offered_id)
+                self.show(list(self._known.values()))

@@ -19,6 +19,7 @@ from workbench.widgets.app.form_filler import FormFiller
 from workbench.widgets.app.static_figure import StaticFigure
 from workbench.widgets.charts import results_in_runs
 from workbench.widgets.compare import ComparisonView
+from workbench.widgets.compare.ratio_bars import PRESS_COMPARE
 from workbench.widgets.model.choice_field import ChoiceField
 
 
@@ -76,6 +77,8 @@ class PageView(View):
 
     def show_state(self, state: State) -> None:
         self._figure.active = state.active
+        if state.status == "starting" and state.compares and self._comparison.comparison is None:
+            self._comparison.ratios.verdict = state.message
         if state._replace(compares=False) == PREPARING:
             self._started_from = self._bar.selected
 
@@ -132,6 +135,8 @@ class PageView(View):
 
     def job_failed(self) -> None:
         self.job = None
+        if self._comparison.comparison is None:
+            self._comparison.ratios.clear(PRESS_COMPARE)
 
 
 def _has_steps(job: Job | Comparison | RunComparison) -> bool:

@@ -7,32 +7,30 @@ from typing import Any
 
 import ipywidgets
 
-from workbench.compare import Comparison, load_comparison
+from workbench.compare import Comparison
 from workbench.controller import Controller, Setup
 from workbench.controller.background.machine_watch import MachineWatch
-from workbench.controller.code.page_code import code_for
-from workbench.controller.code.run_action_code import action_code, comparison_code
 from workbench.controller.forms.setting_fields import COMPARISON_FIELDS
 from workbench.controller.model.sources import model_or_name
 from workbench.controller.notebook_file import may_save
 from workbench.controller.state import IN_PROGRESS
 from workbench.controller.steps import NAMES, StepsView
 from workbench.controller.view import View
-from workbench.errors import RunError, WorkbenchError
+from workbench.errors import RunError
 from workbench.runs import Run, load_run
 from workbench.runs.listing import Changes
 from workbench.widgets.app.app_bar import AppBar
 from workbench.widgets.app.bar_view import BarView
+from workbench.widgets.app.code_view import CodeView
 from workbench.widgets.app.form_filler import FormFiller
 from workbench.widgets.app.offer_list import OfferList
 from workbench.widgets.app.page_view import PageView
+from workbench.widgets.app.recorded_comparisons import RecordedComparisons
 from workbench.widgets.app.static_figure import StaticFigure
 from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
 from workbench.widgets.compare import ComparisonView
 from workbench.widgets.compare.ratio_bars import PRESS_COMPARE
-from workbench.widgets.model.choice_field import ChoiceField
 from workbench.widgets.model.model_view import ModelView
-from workbench.widgets.model.options import comparison_options
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.code_panel import CodePanel
 from workbench.widgets.page.controls import Controls
@@ -79,12 +77,11 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         offered = offered_names(engines)
         try:
             self._controller = Controller(View(), Setup())
-            self._recorded_code = ""  # of the recorded runs compared; empty: the form's is shown
             self._make_parts(offered, may_save() if saves_notebook is None else saves_notebook)
             # Last, as their threads hold the page.
             self._watch = MachineWatch(self.bar.show_machine, self._page_view.worker_pids)
             self.runs = RunBrowser(
-                on_compare=self._compare_runs,
+                on_compare=self._recorded.compare,
                 on_resume=self._resumed,
                 resume_refusal=self._controller.resume_refusal,
                 on_restore=self.restore,
@@ -110,28 +107,25 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.bar = AppBar()
         self.status = Status(message=controller.state.message)
         self.controls = Controls(actions_of(controller))
-        self.offers = OfferList(controller.accept, self._show_comparison)
         self.code = CodePanel()
         self.models = ModelView(controller=controller)
         self.artifacts = ArtifactBuilder(controller=controller)
         self.trainer = Trainer(engines=engines, controller=controller)
         self._filler = FormFiller(controller, self.models, self.trainer)
         self.comparison_form = SettingsForm(controller.typed, COMPARISON_FIELDS)
-        self.recorded = ChoiceField(
-            lambda _: comparison_options(),
-            label="Recorded comparison",
-            list_label="Comparisons",
-            placeholder="open one that was made before",
-        )
         self.comparison = ComparisonView(hint=PRESS_COMPARE)
+        self._steps = StepsView(controller.setup, controller.typed, self.bar.show)
+        self._code = CodeView(controller, self.code, self.comparison, lambda: self.runs.code)
+        self._recorded = RecordedComparisons(self.bar, self._steps, self.comparison, self._code)
+        self.offers = OfferList(controller.accept, self._recorded.open)
         self._figure = StaticFigure(saves=saves_notebook)
-        parts = (self.bar, self.comparison, self.recorded, self._figure, self._filler)
-        self._page_view = PageView(*parts, self._show_code, self._show_what_trains)
+        parts = (self.bar, self.comparison, self._recorded.field, self._figure, self._filler)
+        self._page_view = PageView(*parts, self._show_code, self._forget_recorded)
 
     def _laid_out(self) -> list[ipywidgets.Widget]:
         """Its children, from the top to the bottom of the page."""
         top = area("wb-top", [self.bar, area("wb-actions", [self.status, self.controls])])
-        parts = [self.trainer.engines, self.comparison_form, self.recorded]
+        parts = [self.trainer.engines, self.comparison_form, self._recorded.field]
         compare = area("wb-columns", [area("wb-side", parts), area("wb-main", [self.comparison])])
         self.comparison_step = area("wb-step-panel wb-step-compare", [compare])
         self.runs_step = area("wb-step-panel wb-step-runs", [self.runs])
@@ -141,16 +135,13 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
     def _follow_changes(self) -> None:
         """Show what changes in the controller, in the forms and in the list of runs."""
         typed = self._controller.typed
-        self._steps = StepsView(self._controller.setup, typed, self.bar.show)
         status, bar = StatusView(self.status, self.controls), BarView(self.bar, self.offers)
         for view in (self._steps, status, bar, self._page_view):
             self._controller.views.add(view)
-        typed.observe(self._show_what_trains)
+        typed.observe(self._on_form)
         self._controller.tasks.observe(self._show_code)
-        self.trainer.engines.observe(self._show_what_trains, "value")
+        self.trainer.engines.observe(self._on_form, "value")
         self.runs.observe(self._show_code, "code")
-        self.recorded.observe(self._on_recorded, "value")
-        self.recorded.on_again = self._on_recorded
         self.comparison.ratios.observe(self._page_view.show_summary, "summary")
         self._show_what_trains()
 
@@ -246,16 +237,10 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
                 getattr(self, name).close()
         super().close()
 
-    def _compare_runs(self, runs: list[Run]) -> None:
-        self.comparison.show(*runs)
-        self._show_recorded(action_code("compare", [run.id for run in runs], ""))
-        self.bar.selected = "compare"
-
     def _runs_changed(self, changes: Changes) -> None:
-        empty, ids = self.comparison.comparison is None, self.comparison.follow(changes)
-        all_deleted = not empty and self.comparison.comparison is None
-        if all_deleted or (ids and (self._recorded_code or empty)):
-            self._show_recorded(action_code("compare", ids, "") if ids else "")
+        if self.offers.offers:  # they have gone on, or ended
+            self._controller.list_offers()
+        self._recorded.follow(changes)
 
     def _personalise(self, run: Run) -> None:
         if (name := run.spec["model"]) != self._controller.setup.model:
@@ -263,35 +248,23 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.bar.selected = "train"
         self.trainer.own_examples.begin_with(run)
 
-    def _show_comparison(self, comparison_id: str) -> None:
-        self.recorded.value = comparison_id
-        self.bar.selected = "compare"
+    def _on_form(self, _: Any = None) -> None:
+        if self.step == "compare":  # where the next comparison is set up
+            self._forget_recorded()
+        else:
+            self._show_what_trains()
 
-    def _on_recorded(self, _: Any = None) -> None:
-        self.recorded.problem = ""
-        if comparison_id := self.recorded.value.strip():
-            try:
-                self.comparison.show(load_comparison(comparison_id))
-                self._show_recorded(comparison_code(comparison_id))
-            except WorkbenchError as error:
-                self.recorded.problem = str(error)
+    def _forget_recorded(self) -> None:
+        self._code.recorded = ""
+        self._show_what_trains()
 
-    def _show_recorded(self, code: str) -> None:
-        self._steps.show_recorded(bool(code))
-        self._recorded_code = code
-        self._show_code()
-
-    def _show_what_trains(self, _: Any = None) -> None:
-        self._recorded_code = ""
+    def _show_what_trains(self) -> None:
         self.controls.update_for(self._controller.setup)
         self._steps.update()
         self._show_code()
 
     def _show_code(self, _: Any = None) -> None:
-        steps = {name: code_for(self._controller.setup, name) for name in NAMES if name != "runs"}
-        if self._recorded_code:
-            steps["compare"] = self._recorded_code
-        self.code.code = {**steps, "runs": self.runs.code}
+        self._code.update()
 
     def _ipython_display_(self, **_: Any) -> None:
         from IPython.display import display

@@ -75,7 +75,9 @@ class RatioBars(anywidget.AnyWidget):
             styles: `color`, `dark_color` and `dash` by name of the engine or the run.
         """
         frame = comparison.table()
-        if not comparison.ended and frame["ratio"].notna().sum() < 2:
+        failed = sum(run.error is not None for run in comparison.runs.values())
+        will_come = len(frame) - failed > 1
+        if not comparison.ended and will_come and frame["ratio"].notna().sum() < 2:
             self.clear(STARTING)
             return
         self._sentence, self.badge, self.level = comparison.verdict()

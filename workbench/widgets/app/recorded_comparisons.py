@@ -1,0 +1,68 @@
+"""Shows recorded runs and comparisons in the step Compare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.compare import load_comparison
+from workbench.controller.code.run_action_code import action_code, comparison_code
+from workbench.controller.steps import StepsView
+from workbench.errors import WorkbenchError
+from workbench.runs import Run
+from workbench.runs.listing import Changes
+from workbench.widgets.app.app_bar import AppBar
+from workbench.widgets.app.code_view import CodeView
+from workbench.widgets.compare import ComparisonView
+from workbench.widgets.model.choice_field import ChoiceField
+from workbench.widgets.model.options import comparison_options
+
+
+class RecordedComparisons:
+    """The field in which one is chosen, and what else shows them."""
+
+    def __init__(
+        self, bar: AppBar, steps: StepsView, comparison: ComparisonView, code: CodeView
+    ) -> None:
+        self.field = ChoiceField(
+            lambda _: comparison_options(),
+            label="Recorded comparison",
+            list_label="Comparisons",
+            placeholder="open one that was made before",
+        )
+        self._bar, self._steps = bar, steps
+        self._comparison, self._code = comparison, code
+        self.field.observe(self._on_chosen, "value")
+        self.field.on_again = self._on_chosen
+
+    def compare(self, runs: Sequence[Run]) -> None:
+        """Compare recorded runs."""
+        self._comparison.show(*runs)
+        self._show(action_code("compare", [run.id for run in runs], ""))
+        self._bar.selected = "compare"
+
+    def open(self, comparison_id: str) -> None:
+        """Show a recorded comparison."""
+        self.field.value = comparison_id
+        self._bar.selected = "compare"
+
+    def follow(self, changes: Changes) -> None:
+        """The recorded runs have changed: some may be renamed, deleted or restored."""
+        empty, ids = self._comparison.comparison is None, self._comparison.follow(changes)
+        all_deleted = not empty and self._comparison.comparison is None
+        if all_deleted or (ids and (self._code.recorded or empty)):
+            self._show(action_code("compare", ids, "") if ids else "")
+
+    def _on_chosen(self, _: Any = None) -> None:
+        self.field.problem = ""
+        if comparison_id := self.field.value.strip():
+            try:
+                self._comparison.show(load_comparison(comparison_id))
+                self._show(comparison_code(comparison_id))
+            except WorkbenchError as error:
+                self.field.problem = str(error)
+
+    def _show(self, code: str) -> None:
+        self._steps.show_recorded(bool(code))
+        self._code.recorded = code
+        self._code.update()
