@@ -43,6 +43,9 @@ def test_generation_of_artifacts_is_reported_from_start_to_end() -> None:
         ("done", "Profiled digits-mlp."),
         ("error", "The profile names no nodes."),
     ]
+    assert [each.message.split()[0] for each in told if each.stoppable] == [
+        *("Generating", "Generating", "Profiling")
+    ]
 
 
 def test_a_task_that_measures_is_reported_while_a_run_would_end_it() -> None:

@@ -20,7 +20,7 @@ def test_a_step_is_done_as_soon_as_its_job_has_ended() -> None:
     steps.show_state(State("running", "busy", "Training digits-mlp on fake."))
     [train] = [step for step in shown[-1] if step.name == "train"]
     assert (train.state, train.note) == ("busy", "in progress")
-    job: Any = SimpleNamespace(failed=False, status="completed")
+    job: Any = SimpleNamespace(failed=False, status="completed", runs={})
     steps.job_ended(job)
     [train] = [step for step in shown[-1] if step.name == "train"]
     assert (train.state, train.note) == ("done", "completed")
@@ -28,6 +28,10 @@ def test_a_step_is_done_as_soon_as_its_job_has_ended() -> None:
     steps.job_ended(job)
     [train] = [step for step in shown[-1] if step.name == "train"]
     assert (train.state, train.note) == ("failed", "failed"), "no check mark beside it"
+    job.runs["fake"] = SimpleNamespace(spec={"model": "digits-cnn"})
+    steps.job_ended(job)
+    [train] = [step for step in shown[-1] if step.name == "train"]
+    assert (train.state, train.note) == ("failed", "digits-cnn: failed"), "not of the chosen model"
 
 
 def test_artifacts_are_in_progress_while_they_are_generated() -> None:

@@ -96,8 +96,7 @@ class Controller:
         self.setup.profiled = False
         self.artifacts.drop()
         self.readiness.loading = self.setup.model
-        # Messages about the previous model do not apply to this one.
-        loading = State("idle", "busy", loading_text(self.setup.model))
+        loading = State("idle", "busy", loading_text(self.setup.model))  # no longer of the last
         self._show_beside(loading if self.setup.model else self.readiness.choose)
         self._models.choose(model, self.setup.example_inputs)
 
@@ -175,10 +174,11 @@ class Controller:
         self._control_job(lambda job: job.step_once())
 
     def stop(self) -> None:
-        """Stop before the next step; checkpoint and summary are kept. Or end the profile."""
-        if self._follower is None and self.state.active:
+        """Stop the job before its next step; its checkpoint is kept. Or end work on artifacts."""
+        if not self.state.active:
+            self.artifacts.stop()
+        elif self._follower is None:
             self._cancelled.set()
-        self.artifacts.stop_profile()
         self._control_job(lambda job: job.stop())
 
     def wait(self, timeout: float | None = None) -> bool:

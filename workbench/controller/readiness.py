@@ -104,7 +104,8 @@ class Readiness(View):
         if self._model is None:
             return
         if doing:
-            self._show(State("idle", "busy", f"Profiling {self._model.name}: {doing} …"))
+            text = f"Profiling {self._model.name}: {doing} …"
+            self._show(State("idle", "busy", text, stoppable=True))
         elif profile is not None:
             self._show(State("idle", "done", f"Profiled {self._model.name}."))
         elif problem:
@@ -130,7 +131,8 @@ class Readiness(View):
             self._show(State("idle", "busy", loading_text(self.loading)))
             return
         if self._generating or self._task:
-            self._show(State("idle", "busy", self._generating or self._task))
+            stoppable = bool(self._generating)
+            self._show(State("idle", "busy", self._generating or self._task, stoppable=stoppable))
             return
         wrong = self._wrong_model or self._wrong_data or self._wrong_artifacts
         if wrong:

@@ -30,6 +30,8 @@ class State(NamedTuple):
     """Estimated remaining seconds; below 0 while not known."""
     compares: bool = False
     """Whether the work is a comparison."""
+    stoppable: bool = False
+    """Whether Stop ends it though it is no job: artifacts are generated, or profiled."""
 
     @property
     def active(self) -> bool:

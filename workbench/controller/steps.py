@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from workbench.controller.footprint_prediction import ArtifactsWithFootprint
 from workbench.controller.forms.typed_settings import TypedSettings, wrong_settings
-from workbench.controller.jobs.job import ComparisonJob, Job
+from workbench.controller.jobs.job import ComparisonJob, Job, model_of
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.setup import Setup
 from workbench.controller.state import State
@@ -50,6 +50,8 @@ class StepsView(View):
         self._data_problem = ""
         self._generating = self._generated = False
         self._ended: dict[str, str] = {}
+        """How the last job of a step ended, in a few words."""
+        self._failed: dict[str, bool] = {}
         self._running = ""
         self._recorded = False
         typed.observe(self.update)
@@ -89,9 +91,7 @@ class StepsView(View):
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._data_problem = ""
         if problem:
-            self._data_problem = (
-                "the dataset cannot be loaded" if preview is None else "the dataset does not fit"
-            )
+            self._data_problem = "data cannot be loaded" if preview is None else "data do not fit"
         if preview is None and not problem and self._model is not None:
             self._data_problem = "choose a dataset"
         self.update()
@@ -108,9 +108,16 @@ class StepsView(View):
 
     def job_ended(self, job: Job) -> None:
         step = "compare" if isinstance(job, ComparisonJob) else "train"
-        self._ended[step] = "failed" if job.failed else job.status
+        self._failed[step] = job.failed
+        status = "failed" if job.failed else job.status
+        other = model_of(job) if self._model is not None else ""
+        self._ended[step] = status if other in ("", self._model_name) else f"{other}: {status}"
         self._running = ""  # now, though the figures of the job are yet to be made
         self.update()
+
+    @property
+    def _model_name(self) -> str:
+        return "" if self._model is None else self._model.name
 
     def _of_model(self) -> Step:
         if self._model is None:
@@ -143,8 +150,7 @@ class StepsView(View):
         if lack:
             return Step(name, title, "needs", lack)
         if name in self._ended:
-            ended = self._ended[name]
-            return Step(name, title, "failed" if ended == "failed" else "done", ended)
+            return Step(name, title, "failed" if self._failed[name] else "done", self._ended[name])
         return Step(name, title, "ready", "ready")
 
     def _lack(self, step: str) -> str:

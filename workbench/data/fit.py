@@ -80,4 +80,4 @@ def _check_dtype(spec: TensorSpec, array: np.ndarray, where: str) -> None:
 
 
 def _hint(model: Model) -> str:
-    return f" Its default dataset is load_dataset({model.dataset!r})." if model.dataset else ""
+    return f" Its own dataset is {model.dataset!r}." if model.dataset else ""

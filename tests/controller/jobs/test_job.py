@@ -84,6 +84,8 @@ def test_a_stop_keeps_the_engines_that_wait_from_starting(
     while len(training.runs) < 2:
         training.advance()
         time.sleep(0.02)
+    while training.runs["ondevice"].status == "starting":
+        time.sleep(0.02)
     training.stop()
     assert training.doing == "Stopping digits-mlp on fake after its current step."
     finish(training)

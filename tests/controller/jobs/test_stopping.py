@@ -13,6 +13,8 @@ def test_a_job_that_does_not_stop_is_said_to_hang_once() -> None:
     now += EXPECTED_S - 1
     stopping.ask()  # a second click counts from the first
     assert stopping.text("the run") == "Stopping the run after its current step."
+    starting = stopping.text("the run", starting=True)
+    assert starting == "Stopping the run before its first step."
     now += 1
     hangs = stopping.text("the run")
     assert "takes long or hangs. Restart the kernel to end it" in hangs

@@ -265,7 +265,10 @@ def test_a_completed_run_is_trained_further(told: Told, digits: Dataset) -> None
     told.runs.resumption.on_resume = resumed.append
     told.runs.train_further(run.id, 30)
     told.wait()
-    assert told.outcomes[-1][:2] == ("done", f"Resumed {run.title} after step 20.")
+    assert told.outcomes[-1][:2] == (
+        "done",
+        f"Resumed {run.title} after step 20. The page has its settings now.",
+    )
     resumed[0].wait(60)
     assert (resumed[0].status, resumed[0].progress) == ("completed", (30, 30))
 

@@ -435,3 +435,15 @@ def test_only_results_of_a_model_are_outdated_by_another_one() -> None:
         assert outdated == {"doctor": False, "verify": True}
     finally:
         controller.close()
+
+
+def test_a_value_beyond_its_limits_is_marked_at_its_field() -> None:
+    task = next(each for each in TASKS if each.name == "verify")
+    _, problems = task.read({"engines": "ondevise", "batch_size": "-1", "tolerance": "1e999"})
+    assert problems == {
+        "engines": "There is no 'ondevise'. Did you mean 'ondevice'?",
+        "batch_size": "Must be 1 or more.",
+        "tolerance": "Must be a finite number.",
+    }
+    values, problems = task.read({"engines": "ondevice, ortmodule", "batch_size": "4"})
+    assert (values["batch_size"], problems) == (4, {})

@@ -92,6 +92,18 @@ def test_impossible_requests_are_errors(path: Path, tmp_path: Path) -> None:
     view.close()
 
 
+def test_a_profile_is_of_the_graph_that_it_was_painted_on(path: Path, tmp_path: Path) -> None:
+    view = GraphView(path)
+    view.wait()
+    view._profile, view.paint_by = object(), "time"  # type: ignore[assignment]
+    view.show(path)
+    view.wait()
+    assert view.paint_by == ""
+    with pytest.raises(ConfigError, match="no times of nodes yet"):
+        view.export_node_data(tmp_path / "data.json")
+    view.close()
+
+
 @pytest.mark.fault
 @pytest.mark.parametrize(
     "content",

@@ -30,6 +30,17 @@ def test_only_buttons_that_make_sense_can_be_pressed(status: str, usable: set[st
     assert set(pressed) == usable
 
 
+def test_stop_ends_also_what_is_no_job() -> None:
+    controls = Controls({"Train": lambda: None, "Stop": lambda: None})
+    controls.show("idle", stoppable=True)
+    assert controls.usable() == ["Stop"]
+    assert controls.buttons[1]["hint"] == "Stop the artifacts or the profile"
+    controls.refuse_model("")
+    assert controls.usable() == ["Stop"]
+    controls.show("idle")
+    assert controls.usable() == []
+
+
 def test_train_names_its_model_and_dataset() -> None:
     controls = Controls({"Train": lambda: None, "Compare": lambda: None})
     train, compare = controls.buttons

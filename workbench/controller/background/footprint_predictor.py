@@ -26,8 +26,8 @@ PROFILE_ENDED = "The profile was ended: a run has begun, and both would have bee
 
 
 def profile_settings(setup: Setup) -> dict[str, Any]:
-    """Keyword arguments of `profile`: settings of a run that affect its steps."""
-    settings = setup.config_settings()
+    """Keyword arguments of `profile` on device: settings of a run that affect its steps."""
+    settings = setup.settings  # without the options of ORTModule
     return {name: value for name, value in settings.items() if name not in RUN_SETTINGS}
 
 
@@ -88,8 +88,14 @@ class Predictor:
             if self._end_profile():
                 self._view.show_profile(None)
 
+    def stop(self) -> None:
+        """End both."""
+        self.stop_generation()
+        self.stop_profile()
+
     def give_way(self) -> None:
         """The same as a run begins, which is measured."""
+        self.stop_generation()
         with self._showing:
             if self._end_profile():
                 self._view.show_profile(None, problem=PROFILE_ENDED)

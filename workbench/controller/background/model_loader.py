@@ -15,7 +15,7 @@ from workbench.controller.setup import Setup
 from workbench.controller.state import NOTHING_CHOSEN, sentence_of
 from workbench.controller.view import View
 from workbench.data import Dataset, check_fit
-from workbench.errors import ModelError
+from workbench.errors import DataError, ModelError
 from workbench.models import Model
 
 ShowIfCurrent = Callable[[Callable[[], None]], bool]
@@ -262,6 +262,9 @@ class ModelLoader:
                 check_fit(model, data, loss)
         except BaseException as error:  # user code may raise anything
             problem = sentence_of(error)
+            own = model is not None and model.dataset is not None
+            if dataset[0] and own and isinstance(error, DataError):
+                problem += " Clear the field Dataset to use the model's own."
             show(lambda: self._view.show_data(preview, problem))
             return
         show(lambda: self._view.show_data(preview))

@@ -43,6 +43,7 @@ class FederationForm(FederationOptions):
         default=0.3,
         gt=0,
         lt=1e9,
+        allow_inf_nan=False,
         description="of dirichlet and quantity: the smaller, the more the clients differ",
     )
 

@@ -30,6 +30,9 @@ class SettingField(NamedTuple):
     default: str
     """Effective value of an empty field, in words or as it would be typed."""
     choices: tuple[str, ...] = ()
+    """Of a choice, or of names."""
+    positive: bool = False
+    """Whether a number must be above 0; used where no configuration checks it."""
 
 
 class FieldGroup(NamedTuple):

@@ -33,6 +33,8 @@ class TypedSettings:
         self.defaults: dict[str, Any] = {}
         """Defaults of the chosen model."""
         self.read: ReadSettings = read_texts({})
+        self.wrong_options: Sequence[str] = ()
+        """Labels of the options of ORTModule that are wrong, see `refuse_options`."""
         self._model: Model | None = None
         self._train_rows: int | None = None
         self._fitting: dict[str, str] = {}
@@ -42,9 +44,9 @@ class TypedSettings:
         """Call `callback` after every change, on the thread of the change."""
         self._observers.append(callback)
 
-    def snapshot(self) -> tuple[dict[str, str], list[str]]:
+    def snapshot(self) -> tuple[object, ...]:
         """What is typed and which engines are chosen; equal where nothing has changed since."""
-        return dict(self.texts), list(self._setup.engines)
+        return dict(self.texts), list(self._setup.engines), self.wrong_options
 
     def wrong(self, step: str = "") -> list[str]:
         """Labels of the invalid fields, in the order of the forms.
@@ -57,7 +59,8 @@ class TypedSettings:
             problems = {name: why for name, why in problems.items() if name not in COMPARISON_ONLY}
         elif step == "compare":
             problems = {n: why for n, why in problems.items() if not _of_training(n, why)}
-        return [field.label for name, field in FIELDS.items() if name in problems]
+        own = [field.label for name, field in FIELDS.items() if name in problems]
+        return [*own, *self.wrong_options]
 
     def type(self, name: str, text: str) -> None:
         """Set the text of one field; empty: its default."""
@@ -108,6 +111,16 @@ class TypedSettings:
         """Whether a setting names parameters of the model before, and not of this one."""
         before = self._fitting.get(name)
         return before == self.texts[name] and name in self.read.problems
+
+    def refuse_options(self, labels: Sequence[str]) -> None:
+        """Count options of ORTModule, which have a form of their own, among the wrong settings.
+
+        Args:
+            labels: of the wrong ones.
+        """
+        with self._lock:
+            self.wrong_options = tuple(labels)
+            self._replace(self.texts)
 
     def choose_engines(self, engines: Sequence[str]) -> None:
         """Validate the typed texts for other engines."""

@@ -99,7 +99,8 @@ class Training:
         run = self._current
         place = f" ({self._tried} of {len(self.engines)})" if len(self.engines) > 1 else ""
         if self._stopping.asked:
-            return self._stopping.text(name_of(run), bool(run.spec.get("detached")))
+            starting = run.status == "starting"
+            return self._stopping.text(name_of(run), bool(run.spec.get("detached")), starting)
         if self.status == "paused":
             return f"Paused {name_of(run)}{place}."
         phase = f": {run.phase}" if run.status == "starting" else ""

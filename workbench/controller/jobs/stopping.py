@@ -26,11 +26,17 @@ class Stopping:
         if self._asked is None:
             self._asked = self._clock()
 
-    def text(self, job: str, detached: bool = False) -> str:
-        """What is being done, in sentences; `job` names it, as "digits-mlp on pytorch"."""
+    def text(self, job: str, detached: bool = False, starting: bool = False) -> str:
+        """What is being done, in sentences.
+
+        Args:
+            job: names it, as "digits-mlp on pytorch".
+            detached: whether it goes on without the kernel.
+            starting: whether no step has been taken yet.
+        """
         assert self._asked is not None
         if self._clock() - self._asked < EXPECTED_S:
-            return f"Stopping {job} after its current step."
+            return f"Stopping {job} {'before its first' if starting else 'after its current'} step."
         how = "End its process in a terminal" if detached else "Restart the kernel to end it"
         return (
             f"Stopping {job} after its current step, which takes long or hangs. {how}: its last "

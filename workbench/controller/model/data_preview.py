@@ -76,10 +76,13 @@ def data_preview(data: Dataset) -> DataPreview:
     for index, array in enumerate(train.inputs):
         name = "Input" if len(train.inputs) == 1 else f"Input {index}"
         facts.append((name, _described(array, data.vocabulary, "tokens")))
-    facts.append(("Target", _described(target, data.classes, "classes")))
+    counts = _counts(target, data.classes)
+    # A network may have outputs for classes that are not among these rows.
+    unseen = bool(counts) and data.classes is not None and len(counts) < len(data.classes)
+    occurring = f"{len(counts):,} of " if unseen else ""
+    facts.append(("Target", _described(target, data.classes, "classes", occurring)))
     if data.groups is not None:
         facts.append(("Groups", f"{len(np.unique(data.groups.train)):,}, one client each"))
-    counts = _counts(target, data.classes)
     preview = DataPreview(data.name, tuple(facts), counts, train_rows=len(train))
     some = np.unique(np.linspace(0, len(train) - 1, ROWS).astype(np.int64))
     labels = [_label(value, data.classes) for value in target[some]]
@@ -92,8 +95,10 @@ def data_preview(data: Dataset) -> DataPreview:
     return _with_table(preview, train.inputs, some, labels, data.source)
 
 
-def _described(array: np.ndarray, names: Sequence[str] | None, what: str) -> str:
-    """Shape of a row, dtype and range; for integers with names, their number."""
+def _described(
+    array: np.ndarray, names: Sequence[str] | None, what: str, occurring: str = ""
+) -> str:
+    """Shape of a row, dtype and range; for integers with names, their number after `occurring`."""
     sizes = array.shape[1:]
     shape = " × ".join(str(size) for size in sizes)  # noqa: RUF001
     if len(sizes) < 2:
@@ -102,7 +107,9 @@ def _described(array: np.ndarray, names: Sequence[str] | None, what: str) -> str
     if not some.size:
         return f"{shape}, {array.dtype}"
     found = f"{shape}, {array.dtype}, {some.min():.4g} to {some.max():.4g}"
-    return f"{found}; {len(names):,} {what}" if names and array.dtype == np.int64 else found
+    if not names or array.dtype != np.int64:
+        return found
+    return f"{found}; {occurring}{len(names):,} {what}"
 
 
 def _as_classes(target: np.ndarray, classes: Sequence[str] | None) -> np.ndarray | None:

@@ -30,13 +30,16 @@ class DeviceBundleTask(Task):
     needs_artifacts = True
     fields = (
         SettingField("path", "Zip to write", "", "text", PATH),
-        SettingField("rows", "Sample rows", "of the training split", "whole", str(ROWS)),
+        SettingField(
+            "rows", "Sample rows", "of the training split", "whole", str(ROWS), positive=True
+        ),
         SettingField(
             "learning_rate",
             "Learning rate",
             "of the programs",
             "number",
             "one that lowers the loss of the sample",
+            positive=True,
         ),
     )
 

@@ -34,6 +34,7 @@ class LargestBatchTask(Task):
             "in addition to the 50 MB of a Python process",
             "bytes",
             "500 MB",
+            positive=True,
         ),
         SettingField("evaluate", "Evaluate as well", "", "switch", YES),
     )

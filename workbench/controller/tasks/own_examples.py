@@ -69,8 +69,15 @@ class OwnExamplesTask(Task):
                 "head",
                 ("head", "all"),
             ),
-            SettingField("steps", "Steps", _by_kind("steps"), "whole", ""),
-            SettingField("learning_rate", "Learning rate", _by_kind("learning_rate"), "number", ""),
+            SettingField("steps", "Steps", _by_kind("steps"), "whole", "", positive=True),
+            SettingField(
+                "learning_rate",
+                "Learning rate",
+                _by_kind("learning_rate"),
+                "number",
+                "",
+                positive=True,
+            ),
             SettingField(
                 "held_out", "Held out", "share of the examples", "number", f"{HELD_OUT:g}"
             ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -13,7 +14,7 @@ from workbench.controller.forms.setting_texts import read_field
 from workbench.controller.setup import Setup
 from workbench.controller.state import NOTHING_CHOSEN
 from workbench.data import Dataset
-from workbench.errors import ArtifactsError, ConfigError, ModelError
+from workbench.errors import ArtifactsError, ConfigError, ModelError, nearest, value_text
 from workbench.models import Model
 
 Report = Callable[[str], None]
@@ -174,10 +175,27 @@ class Task(ABC):
             text = texts.get(field.name, "").strip()
             try:
                 if text:
-                    values[field.name] = read_field(field, text)
+                    values[field.name] = value = read_field(field, text)
+                    check_limits(field, value)
             except ValueError as error:
                 problems[field.name] = str(error)
         return values, problems
+
+
+def check_limits(field: SettingField, value: Any) -> None:
+    """Check a value against the limits that its field knows.
+
+    Raises:
+        ValueError: it is beyond; the message has the limit.
+    """
+    if field.positive and not math.isfinite(value):
+        raise ValueError("Must be a finite number.")
+    if field.positive and value <= 0:
+        raise ValueError("Must be 1 or more." if field.kind == "whole" else "Must be above 0.")
+    if field.kind == "names" and field.choices:
+        for name in value:
+            if name not in field.choices:
+                raise ValueError(f"There is no {value_text(name)}. {nearest(name, field.choices)}")
 
 
 def refused(task: Task, problems: Mapping[str, str]) -> ConfigError:

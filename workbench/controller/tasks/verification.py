@@ -10,6 +10,7 @@ from workbench.controller.call_text import call_text
 from workbench.controller.forms.setting_fields import SettingField
 from workbench.controller.setup import Setup
 from workbench.controller.tasks.task import Inputs, Report, Table, Task, TaskResult
+from workbench.settings.engines import offered_engines
 from workbench.verification import verify
 from workbench.verification.result import GradientRow, Verification
 from workbench.verification.verify import BATCH_SIZE, ENGINES, TOLERANCE
@@ -29,25 +30,19 @@ class VerificationTask(Task):
         "differences where the model is an .onnx file. Nothing is trained."
     )
     action = "Verify"
-    fields = (
-        SettingField(
-            "engines",
-            "Engines to verify",
-            "with commas between",
-            "names",
-            ", ".join(ENGINES),
-        ),
-        SettingField(
-            "batch_size", "Rows", "of the batch", "whole", f"{BATCH_SIZE}, or all if fewer"
-        ),
-        SettingField(
-            "tolerance",
-            "Tolerance",
-            "largest relative error that counts as equal",
-            "number",
-            f"{TOLERANCE:g}",
-        ),
-    )
+
+    @property
+    def fields(self) -> tuple[SettingField, ...]:
+        every, rows = ", ".join(ENGINES), f"{BATCH_SIZE}, or all if fewer"
+        about, tolerance = "largest relative error that counts as equal", f"{TOLERANCE:g}"
+        return (
+            SettingField(
+                "engines", "Engines to verify", "with commas between", "names", every,
+                offered_engines(),
+            ),
+            SettingField("batch_size", "Rows", "of the batch", "whole", rows, positive=True),
+            SettingField("tolerance", "Tolerance", about, "number", tolerance, positive=True),
+        )  # fmt: skip
 
     def run(self, inputs: Inputs, report: Report) -> TaskResult:
         report("loading the model and its data")

@@ -173,7 +173,7 @@ class ArtifactBuilder(StandaloneStep):
         match content:
             case {"kind": "press"} if self.profiler.enabled:
                 if self.profiling:
-                    self.controller.stop()
+                    self.controller.artifacts.stop_profile()
                 else:
                     self.controller.profile()
 

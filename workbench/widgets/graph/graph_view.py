@@ -240,6 +240,7 @@ class GraphView(anywidget.AnyWidget):
             self.name, self.graphs = found.name, list(found.keys)
             self.opened = {each.key: initially_open_groups(each) for each in shown}
             self.selected_graph, self.selected_node = "", -1
+            self._profile = None  # of the graph before
             self.paint_by, self.painted_note = "", ""
             self.shown = [each.key for each in shown]
             self.status, self.message = "ready", ""

@@ -57,16 +57,22 @@ class Controls(anywidget.AnyWidget):
         super().__init__(**kwargs)
         self._actions = dict(actions)
         self._setup = Setup()
-        self._status, self._compares = "idle", False
+        self._status, self._compares, self._stoppable = "idle", False, False
         self._model_problem = ""
         self._refused_data = (self._setup.chosen_dataset, "")
         """A dataset that was chosen, and why it cannot be trained on; empty: it can."""
         self.on_msg(self._on_message)
         self.show("idle")
 
-    def show(self, status: str, *, compares: bool = False) -> None:
-        """Enable the buttons for the status of the job; `idle` when there is none."""
-        self._status, self._compares = status, compares
+    def show(self, status: str, *, compares: bool = False, stoppable: bool = False) -> None:
+        """Enable the buttons for the status of the job; `idle` when there is none.
+
+        Args:
+            status: of the job.
+            compares: whether it is a comparison.
+            stoppable: whether there is other work that Stop ends.
+        """
+        self._status, self._compares, self._stoppable = status, compares, stoppable
         active = status in ("starting", "running", "paused")
         starts = not active and not self._obstacle
         usable = {
@@ -75,7 +81,7 @@ class Controls(anywidget.AnyWidget):
             "Pause": status == "running",
             "Resume": status == "paused",
             "Step once": status == "paused" and not compares,
-            "Stop": active,
+            "Stop": active or stoppable,
         }
         shown = {"Pause": status != "paused", "Resume": status == "paused"}
         self.buttons = [
@@ -97,7 +103,7 @@ class Controls(anywidget.AnyWidget):
             setup: is read again at each `show`; without a model nothing can be started.
         """
         self._setup = setup
-        self.show(self._status, compares=self._compares)
+        self._update()
 
     def refuse_model(self, problem: str) -> None:
         """Disable Train and Compare.
@@ -106,7 +112,7 @@ class Controls(anywidget.AnyWidget):
             problem: why the chosen model cannot be loaded; empty: it can, or is being loaded.
         """
         self._model_problem = problem
-        self.show(self._status, compares=self._compares)
+        self._update()
 
     def refuse_data(self, problem: str) -> None:
         """Disable Train and Compare, until another dataset is chosen.
@@ -116,7 +122,10 @@ class Controls(anywidget.AnyWidget):
                 or is being loaded.
         """
         self._refused_data = (self._setup.chosen_dataset, problem)
-        self.show(self._status, compares=self._compares)
+        self._update()
+
+    def _update(self) -> None:
+        self.show(self._status, compares=self._compares, stoppable=self._stoppable)
 
     @property
     def _obstacle(self) -> str:
@@ -153,6 +162,8 @@ class Controls(anywidget.AnyWidget):
     def _hint(self, name: str) -> str:
         if name in ("Train", "Compare") and self._obstacle:
             return self._obstacle
+        if name == "Stop" and self._stoppable:
+            return "Stop the artifacts or the profile"
         if name != "Train":
             return HINTS[name]
         if self._setup.federation is not None:

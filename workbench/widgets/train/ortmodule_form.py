@@ -88,6 +88,11 @@ class ORTModuleForm(anywidget.AnyWidget):
         self.observe(self._check, "value")
         self._check()
 
+    def wrong(self) -> list[str]:
+        """Labels of the options that are refused, in their order."""
+        fields = (field for group in self.groups for field in group["fields"])
+        return [field["label"] for field in fields if field["name"] in self.problems]
+
     def _check(self, _: Any = None) -> None:
         try:
             ORTModuleOptions(**self.value)

@@ -126,6 +126,7 @@ class Trainer(StandaloneStep):
 
     def _on_ortmodule(self, change: Any) -> None:
         self.setup.ortmodule = dict(change.new)
+        self.controller.typed.refuse_options(self.ortmodule.wrong())
 
 
 class TrainView(View):
