@@ -158,6 +158,22 @@ def test_nothing_overflows_or_overlaps_at_any_width(
     assert not once_settled(page, OVERFLOWING)
     notebook.go_to("Compare")
     assert not once_settled(page, OVERLAPPING)
+    # The font size that is set in JupyterLab is that of the page.
+    assert type_size(page) == 13
+    style = "document.documentElement.style"
+    page.evaluate(f"{style}.setProperty('--jp-ui-font-size1', '17px')")
+    try:
+        assert type_size(page) == 17
+        assert not once_settled(page, OVERFLOWING)
+        assert not once_settled(page, OVERLAPPING)
+    finally:
+        page.evaluate(f"{style}.removeProperty('--jp-ui-font-size1')")
+
+
+def type_size(page: Page) -> float:
+    """Of the status, in CSS pixels."""
+    message = page.locator(".wb-status-message")
+    return float(message.evaluate("one => Number.parseFloat(getComputedStyle(one).fontSize)"))
 
 
 CUT_NOTES = """() => [...document.querySelectorAll(".wb-rail .wb-step-note")]

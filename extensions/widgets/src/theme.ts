@@ -1,6 +1,6 @@
 // JupyterLab's theme, read from its CSS variables, and the style of each engine's line.
 
-import { zoomOf } from "./zoom";
+import { typeScaleOf, zoomOf } from "./zoom";
 
 export interface Theme {
   text: string;
@@ -12,6 +12,8 @@ export interface Theme {
   font: string;
   /** How many times larger than usual a chart is drawn. */
   zoom: number;
+  /** How many times larger than usual its text is. */
+  textZoom: number;
 }
 
 export interface LineStyle {
@@ -41,14 +43,16 @@ export function readTheme(within: Element): Theme {
   const style = getComputedStyle(within);
   const read = (name: string) => style.getPropertyValue(name).trim();
   const zoom = zoomOf(within);
+  const textZoom = zoom * typeScaleOf(within);
   return {
     text: read("--wb-text-muted"),
     grid: read("--wb-grid"),
     axis: read("--wb-border"),
     background: read("--wb-surface"),
     error: read("--wb-error"),
-    font: `${Math.round(11 * zoom)}px ${style.fontFamily}`,
+    font: `${Math.round(11 * textZoom)}px ${style.fontFamily}`,
     zoom,
+    textZoom,
   };
 }
 
@@ -79,7 +83,7 @@ export function lineSample(style: EngineStyle = OTHER): SVGSVGElement {
 /** How long after a switch of theme its style sheet may still be on its way, in milliseconds. */
 const STYLE_SHEET_DELAYS = [0, 150, 600];
 
-/** Calls `callback` after every switch of theme, until `signal` aborts. */
+/** Calls `callback` after every switch of theme or font size, until `signal` aborts. */
 export function onThemeChange(callback: () => void, signal: AbortSignal): void {
   const timers = new Set<number>();
   const observer = new MutationObserver(() => {
@@ -88,6 +92,8 @@ export function onThemeChange(callback: () => void, signal: AbortSignal): void {
   observer.observe(document.body, {
     attributeFilter: ["data-jp-theme-name", "data-jp-theme-light", "class"],
   });
+  // There JupyterLab sets the font size that a user has chosen.
+  observer.observe(document.documentElement, { attributeFilter: ["style"] });
   signal.addEventListener("abort", () => {
     observer.disconnect();
     for (const timer of timers) window.clearTimeout(timer);

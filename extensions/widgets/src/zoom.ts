@@ -6,3 +6,8 @@
 export function zoomOf(el: Element): number {
   return Number(getComputedStyle(el).getPropertyValue("--wb-zoom")) || 1;
 }
+
+/** How many times larger than by default JupyterLab's font size is; tokens.css does the same. */
+export function typeScaleOf(el: Element): number {
+  return Number.parseFloat(getComputedStyle(el).getPropertyValue("--jp-ui-font-size1")) / 13 || 1;
+}

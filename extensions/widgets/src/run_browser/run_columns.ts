@@ -12,7 +12,7 @@ export interface Column {
   unit?: string;
   /** Its meaning, in a sentence. */
   description: string;
-  /** In CSS pixels; the first takes what is left. */
+  /** In CSS pixels at the usual size of text; the first takes what is left. */
   width: number;
   /** Those of a higher rank are left out first where the page is narrow. */
   rank: number;
@@ -136,5 +136,6 @@ export function columnsThatFit(width: number): Column[] {
 /** The value of `grid-template-columns`. */
 export function gridTemplate(columns: Column[]): string {
   const [, ...others] = columns;
-  return ["minmax(0, 1fr)", ...others.map((column) => `${column.width}px`)].join(" ");
+  const widths = others.map(({ width }) => `calc(${width} * var(--wb-type-unit))`);
+  return ["minmax(0, 1fr)", ...widths].join(" ");
 }

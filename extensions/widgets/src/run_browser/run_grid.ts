@@ -5,9 +5,10 @@ import { type Column, columnsThatFit, gridTemplate } from "./run_columns";
 import type { Order, SortKey } from "./run_order";
 import { displayName, type RunRow } from "./run_row";
 import type { Selection } from "./selection";
+import { typeScaleOf } from "../zoom";
 import { anchoredScroll, rowsInView, scrollIntoView } from "./virtual_rows";
 
-export const ROW_HEIGHT = 52;
+const ROW_HEIGHT = 52;
 const HEAD_HEIGHT = 34;
 const MOST_ROWS_SHOWN = 10;
 
@@ -31,6 +32,8 @@ export class RunGrid {
   private readonly body = element("div", { class: "wb-run-body", role: "rowgroup" });
   private readonly prefix = freshId("run");
   private columns: Column[] = [];
+  /** How many times larger than usual its text is, and with it rows and columns. */
+  private scale = 1;
   private order: Order = { key: "started", descending: true };
   private shown: string[] = [];
   private rows = new Map<string, RunRow>();
@@ -63,13 +66,21 @@ export class RunGrid {
     });
   }
 
+  private get rowHeight(): number {
+    return ROW_HEIGHT * this.scale;
+  }
+
+  private get headHeight(): number {
+    return HEAD_HEIGHT * this.scale;
+  }
+
   get ids(): string[] {
     return this.shown;
   }
 
   /** How many of `ids` lie above what is in view. */
   countAbove(ids: Set<string>): number {
-    const first = Math.floor(this.root.scrollTop / ROW_HEIGHT);
+    const first = Math.floor(this.root.scrollTop / this.rowHeight);
     return this.shown.slice(0, first).filter((id) => ids.has(id)).length;
   }
 
@@ -86,12 +97,11 @@ export class RunGrid {
     const { scrollTop } = this.root;
     const looked =
       scrollTop > 0 || this.hovered || this.selection.ids.size > 0 || this.root.contains(document.activeElement);
-    const next = anchoredScroll(this.shown, shown, scrollTop, ROW_HEIGHT);
+    const next = anchoredScroll(this.shown, shown, scrollTop, this.rowHeight);
     this.rows = rows;
     this.shown = shown;
     this.order = order;
-    this.body.style.height = `${shown.length * ROW_HEIGHT}px`;
-    this.root.style.height = `${HEAD_HEIGHT + Math.min(shown.length, MOST_ROWS_SHOWN) * ROW_HEIGHT + 2}px`;
+    this.fitHeights();
     this.root.setAttribute("aria-rowcount", String(shown.length + 1));
     if (!keepPlace) this.root.scrollTop = 0;
     else if (looked) this.root.scrollTop = next;
@@ -99,11 +109,20 @@ export class RunGrid {
     this.draw();
   }
 
-  /** Fits the columns to the width. */
+  private fitHeights(): void {
+    const { length } = this.shown;
+    this.body.style.height = `${length * this.rowHeight}px`;
+    this.root.style.height = `${this.headHeight + Math.min(length, MOST_ROWS_SHOWN) * this.rowHeight + 2}px`;
+  }
+
+  /** Fits the columns to the width and to the size of the text. */
   resize(width: number): void {
-    const columns = columnsThatFit(width - 24);
-    if (columns.length === this.columns.length) return;
+    const scale = typeScaleOf(this.root);
+    const columns = columnsThatFit((width - 24) / scale);
+    if (columns.length === this.columns.length && scale === this.scale) return;
     this.columns = columns;
+    this.scale = scale;
+    this.fitHeights();
     this.root.style.setProperty("--wb-run-columns", gridTemplate(columns));
     this.root.setAttribute("aria-colcount", String(columns.length));
     this.drawn.clear();
@@ -114,9 +133,9 @@ export class RunGrid {
   /** Draws the rows in view; one that has not changed keeps its element. */
   draw(): void {
     // It has no height yet where it was hidden until now: then it gets room for these rows.
-    const room = Math.min(this.shown.length, MOST_ROWS_SHOWN) * ROW_HEIGHT;
-    const height = Math.max(0, this.root.clientHeight - HEAD_HEIGHT) || room;
-    const { first, end } = rowsInView(this.root.scrollTop, height, ROW_HEIGHT, this.shown.length);
+    const room = Math.min(this.shown.length, MOST_ROWS_SHOWN) * this.rowHeight;
+    const height = Math.max(0, this.root.clientHeight - this.headHeight) || room;
+    const { first, end } = rowsInView(this.root.scrollTop, height, this.rowHeight, this.shown.length);
     const before = this.drawn;
     this.drawn = new Map();
     const nodes: HTMLElement[] = [];
@@ -147,7 +166,7 @@ export class RunGrid {
 
   private place(node: HTMLElement, id: string, index: number): void {
     const selected = this.selection.ids.has(id);
-    node.style.transform = `translateY(${index * ROW_HEIGHT}px)`;
+    node.style.transform = `translateY(${index * this.rowHeight}px)`;
     node.setAttribute("aria-rowindex", String(index + 2));
     node.setAttribute("aria-selected", String(selected));
     node.classList.toggle("wb-active-row", id === this.selection.active);
@@ -252,8 +271,8 @@ export class RunGrid {
     const id = this.shown[index] as string;
     if (extend) this.selection.extendTo(id, this.shown);
     else this.selection.moveTo(id);
-    const height = this.root.clientHeight - HEAD_HEIGHT;
-    this.root.scrollTop = scrollIntoView(index, this.root.scrollTop, height, ROW_HEIGHT);
+    const height = this.root.clientHeight - this.headHeight;
+    this.root.scrollTop = scrollIntoView(index, this.root.scrollTop, height, this.rowHeight);
   }
 }
 

@@ -4,7 +4,7 @@ import type uPlot from "uplot";
 import { lastAtMost } from "../series/block";
 import type { Line } from "../series/line";
 import type { LineStyle } from "../../theme";
-import { zoomOf } from "../../zoom";
+import { typeScaleOf, zoomOf } from "../../zoom";
 
 export interface DrawnLine {
   line: Line;
@@ -162,9 +162,10 @@ function drawMark(plot: uPlot, { x, text }: DrawnLine["marks"][number], index: n
   ctx.lineTo(left + 5 * scale, bbox.top);
   ctx.lineTo(left, bbox.top + 8 * scale);
   ctx.fill();
-  ctx.font = `600 ${11 * scale}px sans-serif`;
+  const textScale = scale * typeScaleOf(plot.root);
+  ctx.font = `600 ${11 * textScale}px sans-serif`;
   ctx.textBaseline = "top";
   const toLeft = left > bbox.left + bbox.width / 2;
   ctx.textAlign = toLeft ? "right" : "left";
-  ctx.fillText(text, left + (toLeft ? -8 : 8) * scale, bbox.top + (2 + 14 * index) * scale);
+  ctx.fillText(text, left + (toLeft ? -8 : 8) * scale, bbox.top + 2 * scale + 14 * index * textScale);
 }

@@ -19,7 +19,7 @@ import { isLogarithmic, logRange, type Range, valueRange } from "./scales";
 import { formatSignificant, formatWhole, unbroken } from "../../number_format";
 import { lineStyle, readTheme } from "../../theme";
 import type { ViewState } from "./view_state";
-import { zoomOf } from "../../zoom";
+import { typeScaleOf, zoomOf } from "../../zoom";
 
 /** What stands beside the mark of an incident. */
 const INCIDENTS: Record<Incident["kind"], string> = {
@@ -77,7 +77,7 @@ export class Panel {
    * drawn in a canvas makes the browser style the page again if an element has changed. */
   draw(): void {
     const { context } = this.state;
-    const drawnAs = `${context.axis()} ${context.stepName()} ${this.logarithmic} ${zoomOf(this.root)}`;
+    const drawnAs = `${context.axis()} ${context.stepName()} ${this.logarithmic} ${zoomOf(this.root)} ${typeScaleOf(this.root)}`;
     if (!this.plot || drawnAs !== this.drawnAs) this.rebuild();
     else setRanges(this.plot, this.state.range, this.valueLimits());
     this.drawnAs = drawnAs;

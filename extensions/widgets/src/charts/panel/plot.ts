@@ -27,7 +27,7 @@ const LEAST_DRAG = 5;
 
 export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
   const { theme, axis, logarithmic } = options;
-  const { zoom } = theme;
+  const { zoom, textZoom } = theme;
   const look = {
     stroke: theme.text,
     font: theme.font,
@@ -62,17 +62,17 @@ export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
           ...look,
           label: axis.label,
           labelFont: theme.font,
-          labelSize: 16 * zoom,
+          labelSize: 16 * textZoom,
           labelGap: 0,
-          size: 28 * zoom,
-          space: axis.space * zoom,
+          size: 28 * textZoom,
+          space: axis.space * textZoom,
           incrs: axis.increments,
           values: (_, splits, __, ___, increment) => splits.map((split) => axis.text(split, increment)),
         },
         {
           ...look,
           size: (_, values) => labelWidth(values, theme),
-          space: 30 * zoom,
+          space: 30 * textZoom,
           values: (_, splits) => (logarithmic ? splits.map((split) => (split === null ? "" : valueText(split))) : evenTexts(splits)),
           ...(logarithmic
             ? {
@@ -171,11 +171,11 @@ const measured = document.createElement("canvas").getContext("2d");
 /** Room for the longest label and its tick, in CSS pixels. */
 export function labelWidth(
   values: string[] | null,
-  { font, zoom }: Pick<Theme, "font" | "zoom">,
+  { font, textZoom }: Pick<Theme, "font" | "textZoom">,
   context: { font: string; measureText: (text: string) => { width: number } } | null = measured,
 ): number {
-  if (!values || !context) return 46 * zoom;
+  if (!values || !context) return 46 * textZoom;
   context.font = font;
   const longest = Math.max(0, ...values.map((text) => context.measureText(text).width));
-  return Math.max(36 * zoom, Math.ceil(longest) + 14 * zoom);
+  return Math.max(36 * textZoom, Math.ceil(longest) + 14 * textZoom);
 }
