@@ -258,6 +258,7 @@ def test_a_reader_without_a_kernel_sees_the_figure_and_a_table(
     notebook.load()
     expect(picture).to_be_visible(timeout=SLOW_MS)
     expect(table.get_by_role("rowheader", name="fake")).to_be_visible()
+    expect(notebook.cell(0).get_by_text("Last saved result")).to_be_visible()
     # In place of the page stands a sentence, no error.
     expect(notebook.cell(0)).to_contain_text("Run this cell to open the workbench", timeout=SLOW_MS)
     expect(notebook.cell(0)).not_to_contain_text("Error displaying widget")

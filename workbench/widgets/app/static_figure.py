@@ -20,6 +20,8 @@ MARK = "workbench_figure"
 """Key of an output's metadata by which the front end finds it."""
 PARTS = ("picture", "table")
 """One output each, so that the table is left where a viewer shows no pictures in HTML."""
+HEADING = "<p><strong>Last saved result</strong></p>"
+"""Below a page whose kernel is gone it could be taken for that of the run in progress."""
 DPI = 110
 EMPTY = {"text/html": "", "text/plain": ""}
 
@@ -63,6 +65,7 @@ class StaticFigure(anywidget.AnyWidget):
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=DPI)
         data = picture_data(buffer.getvalue(), table.title, css_class="wb-static-picture")
+        data["text/html"] = HEADING + data["text/html"]
         mark = {MARK: figure_id}
         with self.hold_sync():
             self.outputs = [
