@@ -188,8 +188,12 @@ def test_pause_stops_the_steps_and_resume_continues_them(open_notebook: MakeNote
     expect(notebook.button("Pause")).to_be_disabled()
     notebook.button("Train").click()
     notebook.wait_for_step(3)
+    others = [notebook.button("Compare"), notebook.button("Train")]
+    places = [button.bounding_box() for button in others]
     notebook.button("Pause").click()
     expect(notebook.status).to_contain_text("Paused")
+    expect(notebook.button("Resume")).to_be_visible()
+    assert [button.bounding_box() for button in others] == places
     # The page looks four times a second: the last steps before the pause may come a look later.
     notebook.page.wait_for_timeout(1000)
     held = notebook.step.inner_text()
