@@ -69,7 +69,9 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
     under.append(element("span", { class: "wb-run-reason", title: row.reason }, row.reason));
     return [name, under];
   }
+  const ended = row.reason !== "" && !beside.has("status");
   if (!beside.has("status")) under.append(...fillStatus(row));
+  if (ended && !beside.has("steps")) under.append(element("span", {}, `${row.stepWord} ${formatWhole(row.steps)}`));
   if (row.damage) under.append(element("span", { class: "wb-run-reason", title: row.damage }, "record incomplete"));
   const start = row.name || beside.has("started") ? "" : startText(row);
   if (start) under.append(element("span", { class: "wb-run-start" }, start));
@@ -78,7 +80,7 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
   const tags = `Tags: ${row.tags.join(", ")}`; // of which those that have no room are left out
   for (const tag of row.tags) under.append(element("span", { class: "wb-tag", title: tags }, tag));
   if (row.notes) under.append(element("span", { class: "wb-run-notes", title: row.notes }, row.notes));
-  return [name, under];
+  return ended ? [name, under, element("span", { class: "wb-run-why", title: row.reason }, row.reason)] : [name, under];
 }
 
 function fillStatus(row: RunRow): Node[] {

@@ -18,6 +18,14 @@ describe("the name", () => {
     expect(text("name", row("a"))).toContain("completed");
   });
 
+  it("says at which step and why a run has ended where no column has its status", () => {
+    const reason = "Its kernel was restarted.";
+    const ended = row("a", { status: "interrupted", reason, steps: 12 });
+    expect(text("name", ended)).toContain("interruptedstep 12");
+    expect(text("name", ended)).toContain(reason);
+    expect(text("name", ended, ["status", "steps"])).not.toMatch(/step 12|kernel/);
+  });
+
   it("says that a part of the record is missing", () => {
     expect(text("name", row("a", { damage: "It ends at step 25 of 44." }), ["status"])).toContain("record incomplete");
     expect(text("name", row("a"))).not.toContain("incomplete");
