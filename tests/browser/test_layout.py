@@ -137,8 +137,11 @@ def test_nothing_overflows_or_overlaps_at_any_width(
             assert not overflowing, f"{width} pixels, {step}: {json.dumps(overflowing)}"
             overlapping = once_settled(page, OVERLAPPING)
             assert not overlapping, f"{width} pixels, {step}: {json.dumps(overlapping)}"
-        # Every action on the runs, whatever the width.
+        # Every action on the runs, and the badges of the bar, whatever the width.
         expect(notebook.button("Delete")).to_be_in_viewport(ratio=1)
+        expect(page.locator(".wb-verdict-badge")).to_be_in_viewport(ratio=1)
+        if width <= 853:
+            expect(page.locator(".wb-badge[data-machine]")).to_be_in_viewport(ratio=1)
         menu = page.get_by_label("Step", exact=True)
         if menu.is_visible():
             assert menu.evaluate("one => one.clientWidth") >= 80, "no step can be read in it"

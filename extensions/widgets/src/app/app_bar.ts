@@ -68,7 +68,8 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
   const code = toggle("Code", "Show equivalent Python code");
   const present = toggle("Present", "Larger type, for a projector");
   present.classList.add("wb-present");
-  const head = element("div", { class: "wb-app-head" }, title, verdict, badge, code, present);
+  const badges = element("div", { class: "wb-badges" }, verdict, badge);
+  const head = element("div", { class: "wb-app-head" }, title, badges, code, present);
   const rail = element("div", { role: "tablist", "aria-label": "Steps", class: "wb-rail" });
   const menu = element("select", { class: "wb-rail-menu", "aria-label": "Step" });
   el.append(rail, menu, head);
