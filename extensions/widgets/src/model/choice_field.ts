@@ -31,6 +31,23 @@ function startsWith(value: string, text: string): boolean {
   return value.toLowerCase().startsWith(text.toLowerCase());
 }
 
+/** Of a part of a name that is not its beginning, the fewest letters that mean it. */
+const LEAST_PART = 3;
+
+/** Whether Enter means `value`, the only one that holds `text`: a few letters from its middle are not enough, and the name of
+ * a variable is no file that begins with it. */
+function isMeant(value: string, text: string): boolean {
+  const isFile = !value.endsWith("/") && /\/|\.[a-z]\w*$/i.test(value);
+  if (isFile && /^[a-z_]\w*$/i.test(text)) return false;
+  if (startsWith(value, text)) return true;
+  const lower = value.toLowerCase();
+  const found = (at: number): boolean => {
+    if (at < 0) return false;
+    return !/[a-z0-9]/.test(lower[at - 1] ?? "") || found(lower.indexOf(text.toLowerCase(), at + 1));
+  };
+  return text.length >= LEAST_PART && found(lower.indexOf(text.toLowerCase()));
+}
+
 /** What all of `values` begin with, in whatever letters. */
 function commonBeginning([first = "", ...others]: string[]): string {
   let length = first.length;
@@ -151,14 +168,14 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     open(text, null);
   };
 
-  /** The choice of Enter and Tab: the marked option, the only match, or the typed text. */
+  /** The choice of Enter and Tab: the marked option, the only match if that is meant, or the typed text. */
   const meant = () => {
     const item = list.hidden ? undefined : shown()[active];
     if (item) return valueOf(item);
     const typed = input.value.trim();
-    const options = typed ? matching(typed) : [];
-    const exact = options.some(({ value }) => value === typed);
-    return !exact && options.length === 1 ? (options[0]?.value ?? typed) : input.value;
+    const [only, ...others] = typed ? matching(typed) : [];
+    const taken = only && others.length === 0 && only.value !== typed && isMeant(only.value, typed);
+    return taken ? only.value : input.value;
   };
 
   /** Does what Tab means where something is typed; returns whether the focus stays, if it may. */
@@ -166,7 +183,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     const value = meant();
     const typed = input.value.trim();
     const options = list.hidden || value !== input.value ? [] : matching(typed);
-    const isPart = options.length > 0 && options.every((option) => option.value !== typed);
+    const isPart = options.length > 1 && options.every((option) => option.value !== typed);
     const begun = options.map((option) => option.value).filter((each) => startsWith(each, typed));
     const further = isPart ? commonBeginning(begun) : value;
     const isFolder = value !== input.value && value.endsWith("/");

@@ -111,6 +111,31 @@ describe("the choice field", () => {
     expect(input.value).toBe("text-gpt");
   });
 
+  describe.each(["Enter", "Tab"])("at %s takes the only option that holds what is typed", (key) => {
+    const taken = (text: string, ...values: string[]) => {
+      shown.model.receive("options", values.map((value) => ({ value, detail: "", group: "" })));
+      type(text);
+      press(key);
+      return shown.model.get("value");
+    };
+
+    it("where that is its beginning, or at least three letters from where a word begins", () => {
+      expect(taken("py", "python-topics-masked-128")).toBe("python-topics-masked-128");
+      expect(taken("AUTOENC", "digits-autoencoder")).toBe("digits-autoencoder");
+      expect(taken("nets/mi", "/data/nets/mine.onnx")).toBe("/data/nets/mine.onnx");
+      expect(taken("-1", "python-topics-masked-128")).toBe("-1");
+      expect(taken("as", "python-topics-masked-128")).toBe("as");
+      expect(taken("asked", "python-topics-masked-128")).toBe("asked");
+      expect(taken("pics", "topics-pics")).toBe("topics-pics");
+    });
+
+    it("and no file where it may be the name of a variable", () => {
+      expect(taken("good", "good.csv")).toBe("good");
+      expect(taken("mine", "nets/mine")).toBe("mine");
+      expect(taken("good.c", "good.csv")).toBe("good.csv");
+    });
+  });
+
   it("leaves what is typed where several options hold it, or none", () => {
     type("digits");
     press("Enter");
