@@ -6,7 +6,7 @@ import { setAttribute } from "../../element";
 import type { HorizontalAxis } from "../series/axis";
 import { type DrawnLine, drawLines } from "./drawing";
 import { formatTick } from "../../number_format";
-import { logTicks, type Range } from "./scales";
+import { evenTicks, logTicks, type Range } from "./scales";
 import type { Theme } from "../../theme";
 import { zoomOf } from "../../zoom";
 
@@ -24,6 +24,11 @@ export interface PlotOptions {
 
 /** Of a drag that selects, in pixels; a shorter one is a click. */
 const LEAST_DRAG = 5;
+
+/** Least room between two ticks of the axis of values, in CSS pixels of a chart. */
+const TICK_ROOM = 30;
+/** A distance of ticks from which on uPlot counts no digits after the point, and refuses none. */
+const PASSED = 5;
 
 export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
   const { theme, axis, logarithmic } = options;
@@ -72,14 +77,14 @@ export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
         {
           ...look,
           size: (_, values) => labelWidth(values, theme),
-          space: 30 * textZoom,
+          // uPlot's own distances end where a loss that explodes does not: the ticks are chosen here.
+          incrs: (_, __, min, max) => [Math.max(PASSED, max - min)],
+          splits: (_, __, min, max, distance, space) => {
+            const height = (space / distance) * (max - min);
+            return logarithmic ? logTicks(min, max) : evenTicks(min, max, height / (TICK_ROOM * textZoom));
+          },
+          filter: (_, splits) => splits,
           values: (_, splits) => (logarithmic ? splits.map((split) => (split === null ? "" : valueText(split))) : evenTexts(splits)),
-          ...(logarithmic
-            ? {
-                splits: (_: uPlot, __: number, min: number, max: number) => logTicks(min, max),
-                filter: (_: uPlot, splits: number[]) => splits,
-              }
-            : {}),
         },
       ],
       series: [{}, { show: true, points: { show: false } }],
@@ -151,7 +156,7 @@ export function setCursor(plot: uPlot, x: number | null, place: string): void {
 export function valueText(value: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size < 1e-3) return value.toExponential(0);
+  if (size < 1e-3) return Number(value.toPrecision(4)).toExponential();
   if (size >= 1e15) return Number(value.toPrecision(4)).toExponential(); // of a diverged run
   return formatTick(Number(value.toPrecision(4)));
 }

@@ -44,17 +44,20 @@ export function logTicks(min: number, max: number): number[] {
     found.push(...digits.map((digit) => Number(`${digit}e${power}`)));
   }
   const within = found.filter((tick) => tick >= min && tick <= max);
-  return within.length >= 2 ? within : linearTicks(min, max);
+  return within.length >= 2 ? within : evenTicks(min, max, 4);
 }
 
-/** Three or four evenly spaced round numbers. */
-function linearTicks(min: number, max: number): number[] {
-  const step = niceAbove((max - min) / 4);
-  const found: number[] = [];
-  for (let tick = Math.ceil(min / step) * step; tick <= max; tick += step) {
-    found.push(Number(tick.toPrecision(12)));
-  }
-  return found;
+const STEPS = [1, 2, 2.5, 5, 10];
+
+/** Round numbers that are evenly spaced, as many as `most` distances fit in; for all that a number can be. */
+export function evenTicks(min: number, max: number, most: number): number[] {
+  const least = (max - min) / most;
+  const power = Math.floor(Math.log10(least));
+  const digit = STEPS.find((each) => Number(`${each}e${power}`) >= least * (1 - 1e-9)) ?? 10;
+  const step = Number(`${digit}e${power}`);
+  const [first, last] = [Math.ceil(min / step), Math.floor(max / step)];
+  const count = Math.max(0, Math.min(last - first, Math.ceil(most))) + 1;
+  return Array.from({ length: count }, (_, index) => Number(((first + index) * step).toPrecision(15)) || 0);
 }
 
 /** `range` made `factor` times as long around `at`, within `full`; null once it is all of it. */

@@ -1,6 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { formatSeconds, increments, tickText } from "../../../src/charts/series/axis";
-import { isLogarithmic, logRange, logTicks, niceAbove, panned, valueRange, zoomed } from "../../../src/charts/panel/scales";
+import { evenTicks, isLogarithmic, logRange, logTicks, niceAbove, panned, valueRange, zoomed } from "../../../src/charts/panel/scales";
+import { valueText } from "../../../src/charts/panel/plot";
+
+vi.mock("uplot", () => import("../plots"));
 
 describe("valueRange", () => {
   it("is 0 to 1 without values", () => expect(valueRange(Infinity, -Infinity, false)).toEqual([0, 1]));
@@ -52,6 +55,27 @@ describe("a logarithmic axis", () => {
     expect(low).toBeLessThan(1);
     expect(high).toBeGreaterThan(1);
     expect(logRange(Infinity, -Infinity)).toEqual([0.1, 10]);
+  });
+});
+
+describe("an even axis", () => {
+  it("has round numbers within its limits", () => {
+    expect(evenTicks(-0.3, 1.1, 5)).toEqual([0, 0.5, 1]);
+    expect(evenTicks(0, 108, 5.5)).toEqual([0, 20, 40, 60, 80, 100]);
+    expect(evenTicks(0.1, 0.13, 3.4)).toEqual([0.1, 0.11, 0.12, 0.13]);
+  });
+
+  it.each([1e-300, 1e-30, 1e15, 1e20, 3e37, 1e300])("has numbers for values around %d", (size) => {
+    const [low, high] = valueRange(0, size, true);
+    const ticks = evenTicks(low, high, 5);
+    expect(ticks.length).toBeGreaterThanOrEqual(3);
+    expect(ticks.length).toBeLessThanOrEqual(6);
+    expect(ticks.every((tick) => tick >= low && tick <= high)).toBe(true);
+    for (const text of ticks.slice(1).map(valueText)) expect(text).toMatch(/^[\d.]{1,4}(e[+-]\d+|[BT])?$|^\d+T$/);
+  });
+
+  it("writes a small number as it is", () => {
+    expect([2.5e-30, 0.0005, 1e20].map(valueText)).toEqual(["2.5e-30", "5e-4", "1e+20"]);
   });
 });
 
