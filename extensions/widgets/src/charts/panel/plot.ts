@@ -40,10 +40,12 @@ export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
     ticks: { stroke: theme.axis, width: zoom, size: 4 * zoom },
     gap: 5 * zoom,
   };
+  /** The last label below the plot. */
+  let last = "";
   const plot = new uPlot(
     {
       ...sizeIn(into),
-      padding: [8 * zoom, 18 * zoom, 0, 0],
+      padding: [8 * zoom, () => roomBeside(last, theme), 0, 0],
       legend: { show: false },
       cursor: {
         y: false,
@@ -72,7 +74,11 @@ export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
           size: 28 * textZoom,
           space: axis.space * textZoom,
           incrs: axis.increments,
-          values: (_, splits, __, ___, increment) => splits.map((split) => axis.text(split, increment)),
+          values: (_, splits, __, ___, increment) => {
+            const texts = splits.map((split) => axis.text(split, increment));
+            last = texts.at(-1) ?? "";
+            return texts;
+          },
         },
         {
           ...look,
@@ -171,16 +177,26 @@ export function evenTexts(values: number[]): string[] {
   return texts.map((text) => (text !== "0" && PLAIN.test(text) ? Number(text).toFixed(digits) : text));
 }
 
+/** What measures texts. */
+type Context = { font: string; measureText: (text: string) => { width: number } } | null;
+
 const measured = document.createElement("canvas").getContext("2d");
 
-/** Room for the longest label and its tick, in CSS pixels. */
-export function labelWidth(
-  values: string[] | null,
-  { font, textZoom }: Pick<Theme, "font" | "textZoom">,
-  context: { font: string; measureText: (text: string) => { width: number } } | null = measured,
-): number {
-  if (!values || !context) return 46 * textZoom;
+/** In the pixels of `font`. */
+function textWidth(text: string, font: string, context: Context = measured): number {
+  if (!context) return 0;
   context.font = font;
-  const longest = Math.max(0, ...values.map((text) => context.measureText(text).width));
+  return context.measureText(text).width;
+}
+
+/** Room beside the plot for the half of the last label below it, in CSS pixels. */
+export function roomBeside(text: string, { font, textZoom }: Pick<Theme, "font" | "textZoom">, context: Context = measured): number {
+  return Math.max(18 * textZoom, Math.ceil(textWidth(text, font, context) / 2) + textZoom);
+}
+
+/** Room for the longest label and its tick, in CSS pixels. */
+export function labelWidth(values: string[] | null, { font, textZoom }: Pick<Theme, "font" | "textZoom">, context: Context = measured): number {
+  if (!values || !context) return 46 * textZoom;
+  const longest = Math.max(0, ...values.map((text) => textWidth(text, font, context)));
   return Math.max(36 * textZoom, Math.ceil(longest) + 14 * textZoom);
 }
