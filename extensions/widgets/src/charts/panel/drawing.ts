@@ -21,6 +21,8 @@ const WIDTH = 1.75;
 const THIN_WIDTH = 0.8;
 /** Room beside the plot for the half of a point on its right edge, in CSS pixels. */
 const POINT_ROOM = 4;
+/** Least distance of the circles of evaluations, in CSS pixels. */
+const CIRCLE_SPACE = 14;
 /** Length of the line that stands for a single point, in CSS pixels. */
 const POINT_LENGTH = 3;
 
@@ -65,7 +67,9 @@ function drawLine(plot: uPlot, { line, style, faded, width = WIDTH }: DrawnLine)
   ctx.lineWidth = THIN_WIDTH * scale;
   for (const { x, y } of line.thin) stroke(plot, x, y, ...shownIndices(plot, x));
   ctx.setLineDash([]);
-  if (line.points) drawPoints(plot, line.points, style.dash.map((length) => length * scale));
+  // Beside the loss of training, the evaluations are told from it by a line without dashes.
+  const dash = line.x.length > 0 ? [] : style.dash.map((length) => length * scale);
+  if (line.points) drawPoints(plot, line.points, dash);
   ctx.globalAlpha = 1;
 }
 
@@ -125,6 +129,7 @@ function fillBand(plot: uPlot, x: Float64Array, band: NonNullable<Line["band"]>,
   }
 }
 
+/** The evaluations: a thin line with circles, as many as leave it seen. */
 function drawPoints(plot: uPlot, { x, y }: NonNullable<Line["points"]>, dash: number[]): void {
   const { ctx } = plot;
   const scale = scaleOf(plot);
@@ -132,14 +137,14 @@ function drawPoints(plot: uPlot, { x, y }: NonNullable<Line["points"]>, dash: nu
   ctx.setLineDash(dash);
   stroke(plot, x, y, 0, x.length - 1);
   ctx.setLineDash([]);
-  // Beyond some hundred, circles would hide the line that they are on.
-  if (x.length > 200) return;
+  let before = -Infinity;
   for (let index = 0; index < x.length; index += 1) {
     const value = y[index] as number;
-    if (!Number.isFinite(value)) continue;
+    const left = plot.valToPos(x[index] as number, "x", true);
+    if (!Number.isFinite(value) || left - before < CIRCLE_SPACE * scale) continue;
+    before = left;
     ctx.beginPath();
-    const top = plot.valToPos(value, "y", true);
-    ctx.arc(plot.valToPos(x[index] as number, "x", true), top, 3 * scale, 0, 2 * Math.PI);
+    ctx.arc(left, plot.valToPos(value, "y", true), 3 * scale, 0, 2 * Math.PI);
     ctx.fill();
   }
 }

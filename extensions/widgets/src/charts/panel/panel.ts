@@ -168,7 +168,7 @@ export class Panel {
   private fillHead(): void {
     const { title, unit } = this.words.text;
     setText(this.title, title);
-    const notes = [this.metric === "loss" && this.evaluated ? `${unit}, ● on the test split` : unit];
+    const notes = [this.metric === "loss" && this.evaluated ? `${unit}, –●– on the test split` : unit];
     if (this.metric === "throughput") notes.push(this.words.windowText());
     const spread = this.state.store.spreads[this.metric] ?? 1;
     const chosen = this.logarithmic && this.state.context.scaleOf(this.metric) === "auto";

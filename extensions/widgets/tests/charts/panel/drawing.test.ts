@@ -1,0 +1,42 @@
+import type uPlot from "uplot";
+import { describe, expect, it } from "vitest";
+import { drawLines } from "../../../src/charts/panel/drawing";
+
+/** What is drawn of `count` evaluations in a plot of 400 pixels: circles, and the dashes of every stroke. */
+function drawn(count: number, main: number[]): { circles: number[]; dashes: number[][] } {
+  const circles: number[] = [];
+  const dashes: number[][] = [];
+  let dash: number[] = [];
+  const nothing = () => undefined;
+  const ctx = {
+    ...{ save: nothing, restore: nothing, beginPath: nothing, rect: nothing, clip: nothing, moveTo: nothing, lineTo: nothing, fill: nothing },
+    setLineDash: (lengths: number[]) => (dash = lengths),
+    stroke: () => dashes.push(dash),
+    arc: (x: number) => circles.push(x),
+  };
+  const plot = {
+    ctx,
+    bbox: { left: 0, top: 0, width: 400, height: 100 },
+    root: document.body,
+    scales: { x: { min: 0, max: 1 }, y: { distr: 1 } },
+    valToPos: (value: number) => 400 * value,
+  };
+  const x = Float64Array.from({ length: count }, (_, index) => index / (count - 1));
+  const line = { x: Float64Array.from(main), y: Float64Array.from(main), raw: null, band: null, points: { x, y: x }, thin: [] };
+  drawLines(plot as unknown as uPlot, [{ line, style: { color: "red", dash: [9, 2] }, faded: false, marks: [] }], "red");
+  return { circles, dashes };
+}
+
+describe("evaluations", () => {
+  it.each([5, 150, 1000])("have circles that leave their line seen, also %d of them", (count) => {
+    const { circles } = drawn(count, [0, 1]);
+    expect(circles.length).toBeGreaterThanOrEqual(Math.min(count, 20));
+    const distances = circles.slice(1).map((x, index) => x - (circles[index] as number));
+    expect(Math.min(...distances)).toBeGreaterThanOrEqual(14);
+  });
+
+  it("are a line without dashes beside the loss of training, and with those of the engine alone", () => {
+    expect(drawn(5, [0, 1]).dashes).toEqual([[9, 2], []]);
+    expect(drawn(5, []).dashes.at(-1)).toEqual([9, 2]);
+  });
+});
