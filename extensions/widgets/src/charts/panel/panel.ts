@@ -42,6 +42,7 @@ export class Panel {
   private readonly logarithm = element("button", { type: "button", class: "wb-toggle" }, "log");
   private drawnAs = "";
   private tabled = false;
+  private placed = false;
   private readonly words: PanelReadings;
 
   constructor(
@@ -64,10 +65,12 @@ export class Panel {
   /** Hides or shows the chart, and takes its size. */
   place(): void {
     if (this.metric === "metric") {
+      const { context } = this.state;
+      const some = this.words.text.title !== METRIC_TEXTS.metric.title || context.evaluates();
+      // It has its place before a run begins, and keeps it: the charts would move as Train is pressed.
+      this.placed ||= some || context.curves().length === 0;
       // Of a federated run its own charts show it, beside that of each client.
-      const federated = this.state.context.stepName() === "round";
-      const none = this.words.text.title === METRIC_TEXTS.metric.title && !this.state.context.evaluates();
-      const hidden = federated || none;
+      const hidden = context.stepName() === "round" || !this.placed;
       if (this.root.hidden !== hidden) this.root.hidden = hidden;
     }
     this.resize();
@@ -90,7 +93,8 @@ export class Panel {
     const unevaluated = this.metric === "metric" && !store.empty && !this.evaluated;
     // Once is enough for all charts.
     const waited = store.empty && this.metric === "loss" ? unbroken(context.hint()) : "";
-    setText(this.hint, unevaluated ? "Nothing is evaluated yet." : waited);
+    const unevaluatedText = context.evaluates() ? "Nothing is evaluated yet." : "Nothing is evaluated.";
+    setText(this.hint, unevaluated ? unevaluatedText : waited);
     const waiting = store.empty || unevaluated;
     setAttribute(this.frame, "class", waiting ? "wb-plot-frame wb-waiting" : "wb-plot-frame");
     this.fillHead();

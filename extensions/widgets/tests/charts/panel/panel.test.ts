@@ -70,6 +70,18 @@ describe("a chart", () => {
     expect(metric.root.hidden).toBe(false);
   });
 
+  it("of a metric has its place before any run, and keeps it in one that evaluates nothing", () => {
+    let curves: ReturnType<typeof look>[] = [];
+    state = new ViewState(storeOf(part("fake", 0, [3])), { ...state.context, curves: () => curves });
+    const metric = new Panel("metric", state, listener);
+    metric.place();
+    curves = [look("fake")];
+    metric.place();
+    expect(metric.root.hidden).toBe(false);
+    metric.describe();
+    expect(metric.root.querySelector(".wb-plot-hint")?.textContent).toBe("Nothing is evaluated.");
+  });
+
   it("of the loss says what is waited for, and the others do not repeat it", () => {
     state = new ViewState(storeOf(), state.context);
     const hints = (["loss", "throughput"] as const).map((metric) => {
@@ -82,6 +94,7 @@ describe("a chart", () => {
   });
 
   it("of a metric says that nothing is evaluated yet, with no axes of nothing", () => {
+    evaluates = true;
     const metric = new Panel("metric", state, listener);
     metric.describe();
     expect(metric.root.querySelector(".wb-waiting .wb-plot-hint")?.textContent).toBe("Nothing is evaluated yet.");
