@@ -10,6 +10,9 @@ import type { ViewState } from "./view_state";
 /** For values that were looked at, which are replaced and never changed: the letters of the longest. */
 const lengths = new WeakMap<ArrayLike<number>, number>();
 
+/** Letters for which there is room before the first value: 0.1234. */
+const ROOM = 6;
+
 export class PanelReadings {
   constructor(
     private readonly metric: Metric,
@@ -92,8 +95,9 @@ export class PanelReadings {
     const { store, shown, context } = this.state;
     const line = this.lineOf(key);
     if (!line) return 0;
-    const tested = line.points?.y.length ? this.longestOf(line.points.y) : 0;
-    let longest = this.metric === "metric" ? tested : this.longestOf(line.y);
+    const awaited = context.evaluates() ? ROOM : 0;
+    const tested = line.points?.y.length ? Math.max(awaited, this.longestOf(line.points.y)) : awaited;
+    let longest = Math.max(ROOM, this.metric === "metric" ? tested : this.longestOf(line.y));
     if (this.metric === "loss" && tested) longest += ", test ".length + tested;
     const curve = store.curve(key);
     if (curve && this.metric === "memory") longest += this.rankText(key, curve.overview.lastStep).length;

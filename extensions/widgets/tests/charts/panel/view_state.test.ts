@@ -158,6 +158,18 @@ describe("a value", () => {
     expect(values()).toEqual(["2.0000", "2.0000"]);
   });
 
+  it("has room before the first one comes, and that of a test loss where one will follow", () => {
+    const rooms = (evaluates: boolean, ...losses: number[]) => {
+      const context = { ...CONTEXT, evaluates: () => evaluates, curves: () => [look("run")] };
+      const state = new ViewState(storeOf(part("run", 0, losses)), context);
+      return (["loss", "metric"] as const).map((metric) => new PanelReadings(metric, state).longestText("run"));
+    };
+    const [loss, test] = ["0.1234", ", test 0.1234"].map(({ length }) => length) as [number, number];
+    expect(rooms(false)).toEqual([loss, loss]);
+    expect(rooms(true)).toEqual([loss + test, loss]);
+    expect(rooms(true, 3)).toEqual([loss + test, loss]);
+  });
+
   it("has room for its longest text before that is shown", () => {
     const tested = { evaluations: [[2, 10, 50]] as [number, number, number][] };
     const parts = [part("short", 0, [300, 2], tested), part("long", 0, [3, 2, 1e-5, 0.5])];
