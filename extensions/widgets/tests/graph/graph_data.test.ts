@@ -84,6 +84,23 @@ describe("the arrow keys", () => {
     expect(step(open, FIRST, "down")).toBe(MATMUL);
     expect(step(open, RELU, "down")).toBe(NEG);
   });
+
+  it("reach every box, also a closed group below an output and what stands at no other's height", () => {
+    // Node 1 has an edge to node 2, an output; the group 3 is below, and node 4 beside it, a little lower.
+    const places = { 1: [0, 0], 2: [0, 60], [-3]: [0, 120], 4: [100, 170] };
+    const boxes = Object.entries(places).map(([item, [x = 0, y = 0]]) => ({
+      ...{ item: Number(item), x, y, width: 80, height: 40, open: false, depth: 0 },
+    }));
+    const edges = { successors: (item: number) => (item === 1 ? [2] : []), predecessors: (item: number) => (item === 2 ? [1] : []) };
+    const box = new Map(boxes.map((each) => [each.item, each]));
+    const made = { boxes, box, visible: edges, lines: [], width: 180, height: 210 } as unknown as Scene;
+    expect(step(made, 1, "down")).toBe(2);
+    expect(step(made, 2, "down")).toBe(-3);
+    expect(step(made, -3, "up")).toBe(2);
+    expect(step(made, -3, "right")).toBe(4);
+    expect(step(made, 4, "left")).toBe(-3);
+    expect(step(made, 1, "left")).toBeNull();
+  });
 });
 
 describe("the search", () => {

@@ -1,4 +1,5 @@
-// Where the arrow keys lead: along edges, and to the side among boxes at the same height.
+// Where the arrow keys lead: along edges, where none leads on to the next box below or above, and to the side among boxes
+// at the same height.
 
 import type { Item } from "../data/graph_data";
 import type { Box, Scene } from "../drawing/scene";
@@ -18,11 +19,11 @@ export function step(scene: Scene, from: Item | null, direction: Direction): Ite
   if (direction === "left" || direction === "right") return beside(closed, box, direction);
   const { visible } = scene;
   const linked = direction === "down" ? visible.successors(from) : visible.predecessors(from);
-  return closest(
-    linked.map((item) => scene.box.get(item)!),
-    box,
-    direction,
-  );
+  const boxes = linked.map((item) => scene.box.get(item)!);
+  const ahead = boxes.filter((each) => (direction === "down" ? each.y >= box.y : each.y <= box.y));
+  if (ahead.length > 0) return closest(ahead, box);
+  // An output of the graph has no edge to the group that stands below it.
+  return closest(closed.filter((each) => isBeyond(each, box, direction)), box) ?? closest(boxes, box);
 }
 
 function topmost(boxes: Box[]): Item | null {
@@ -31,14 +32,15 @@ function topmost(boxes: Box[]): Item | null {
   return found ? found.item : null;
 }
 
-/** Of linked boxes the next in the direction; where all lie the other way, the nearest. */
-function closest(boxes: Box[], from: Box, direction: Direction): Item | null {
-  const ahead = boxes.filter((box) => (direction === "down" ? box.y >= from.y : box.y <= from.y));
+function closest(boxes: Box[], from: Box): Item | null {
   let found: Box | null = null;
-  for (const box of ahead.length ? ahead : boxes) {
-    if (!found || distance(box, from) < distance(found, from)) found = box;
-  }
+  for (const box of boxes) if (!found || distance(box, from) < distance(found, from)) found = box;
   return found ? found.item : null;
+}
+
+/** Whether a box is below another one, or above it. */
+function isBeyond(box: Box, from: Box, direction: "up" | "down"): boolean {
+  return direction === "down" ? box.y >= from.y + from.height : box.y + box.height <= from.y;
 }
 
 function distance(box: Box, from: Box): number {
@@ -46,10 +48,9 @@ function distance(box: Box, from: Box): number {
 }
 
 function beside(boxes: Box[], from: Box, direction: Direction): Item | null {
-  const level = boxes.filter(
-    (box) => box.item !== from.item && box.y < from.y + from.height && box.y + box.height > from.y,
-  );
-  const ahead = level.filter((box) => (direction === "right" ? middle(box) > middle(from) : middle(box) < middle(from)));
+  const side = boxes.filter((box) => (direction === "right" ? middle(box) > middle(from) : middle(box) < middle(from)));
+  const ahead = side.filter((box) => box.y < from.y + from.height && box.y + box.height > from.y);
+  if (ahead.length === 0) return closest(side, from);
   let found: Box | null = null;
   for (const box of ahead) {
     if (!found || Math.abs(middle(box) - middle(from)) < Math.abs(middle(found) - middle(from))) found = box;
