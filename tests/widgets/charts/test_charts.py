@@ -354,6 +354,13 @@ def test_a_picture_says_whose_curves_it_has_and_over_what_they_are_means(wire: W
     figure.draw_without_rendering()
     title = figure.get_suptitle().replace("\n", " ")
     assert title.startswith("digits-mlp · a · 23 Nov 22:08:20; b · 22:08:21, saved ")
+    wire.charts.verdict = "b does 1.2 times the samples of a; " + "the machine was busy. " * 9
+    title, *below = wire.charts._file().figure().get_suptitle().splitlines()
+    assert title.startswith("digits-mlp")
+    assert " ".join(below).endswith(wire.charts.verdict.rstrip())
+    assert max(map(len, below)) < 100, "wrapped, so that it is not cut"
+    wire.charts.reset(["pytorch"])
+    assert wire.charts.verdict == ""
     loss, rate = figure.axes[0], figure.axes[1]
     assert loss.get_title("left") == "Loss, mean over about 20 steps"
     assert rate.get_title("left") == "Throughput, samples/s, mean of the last 20 steps"

@@ -43,6 +43,10 @@ def test_recorded_runs_are_read_once_and_nothing_is_said_to_start(
         assert len(view.differences.runs) == 2
         assert said[1].startswith("Samples per second")
         assert filled == [view.comparison]
+        assert view.charts.verdict == said[1], "a saved picture contains it"
+        view.clear("Deleted.")
+        until(lambda: said[-1] == "Deleted.")
+        assert view.charts.verdict == ""
     finally:
         view.close()
 

@@ -120,7 +120,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
                 {"key": key, "label": (labels or {}).get(key, key), "detail": "", **styles[key]}
                 for key in keys
             ]
-            self.hidden, self.window = [], []
+            self.hidden, self.window, self.verdict = [], [], ""
             self.total_steps = total_steps
             self.hint = WAITING_HINT
             self._send_recordings(self._recordings, full=True)
@@ -235,6 +235,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
                 scales=dict(self.scales),
                 window=tuple(self.window),
                 step_name=self.step_name,
+                verdict=self.verdict,
             )
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:

@@ -63,6 +63,8 @@ class ChartFile:
     scales: dict[str, str]
     window: tuple[float, ...]
     step_name: str = "step"
+    verdict: str = ""
+    """See `ChartOptions.verdict`."""
 
     def data(self, kind: str) -> bytes:
         """The content of a file: "png", "svg" or "csv"."""
@@ -120,8 +122,9 @@ class ChartFile:
         metrics = [self.recordings[curve["key"]].evaluations.metric for curve in self.curves]
         metric = next((each for each in metrics if each is not None), None)
         across = 4 if metric else 3
-        title = textwrap.fill(chart_title(self.curves), TITLE_LETTERS * across)
-        figure, panels = make_figure(across, title)
+        sentences = [chart_title(self.curves), self.verdict]
+        lines = [line for each in sentences for line in textwrap.wrap(each, TITLE_LETTERS * across)]
+        figure, panels = make_figure(across, "\n".join(lines))
         wide = spreads({curve["key"]: self.recordings[curve["key"]] for curve in self.curves})
         for curve in self.curves:
             self._draw(panels, curve)

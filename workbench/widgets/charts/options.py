@@ -35,6 +35,8 @@ class ChartOptions(traitlets.HasTraits):
     """The part of the horizontal axis that is shown, in its unit; empty: all of it."""
     show_values = traitlets.Bool(False).tag(sync=True)
     """Whether a table of last, best and pointed-at values is shown below the charts."""
+    verdict = traitlets.Unicode()
+    """A sentence on what is drawn, as the result of a comparison; saved pictures contain it."""
 
     @traitlets.validate("axis")
     def _check_axis(self, proposal: Any) -> str:

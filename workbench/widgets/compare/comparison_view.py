@@ -211,6 +211,8 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
             self.statistics.show(comparison.runs, notes=False)
         if ended or self._polls % RATIO_PERIODS == RATIO_PERIODS - 1:
             self.ratios.show(comparison, self._styles)
+            # Without a badge it says why there is no verdict.
+            self.charts.verdict = self.ratios.verdict if self.ratios.badge else ""
         if ended:
             self.on_read(comparison)
         self._polls += 1
