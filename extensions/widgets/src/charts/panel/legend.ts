@@ -33,9 +33,9 @@ export class Legend {
       const shown = !hidden.includes(key);
       const text = shown ? valueOf(key) : "hidden";
       setText(value, text);
-      // Room for its longest text: a legend that takes more or fewer lines while it is pointed at
-      // would move the charts.
-      item.widest = Math.max(longest(key) || item.widest, text.length);
+      // Room for its longest text: a legend that takes more or fewer lines while it is pointed at,
+      // or as a run ends, would move the charts.
+      item.widest = Math.max(longest(key), item.widest, text.length);
       setAttribute(value, "style", `min-width: ${item.widest}ch`);
       setAttribute(button, "aria-pressed", String(shown));
     }

@@ -12,6 +12,8 @@ const lengths = new WeakMap<ArrayLike<number>, number>();
 
 /** Letters for which there is room before the first value: 0.1234. */
 const ROOM = 6;
+/** Steps for whose number there is room before that of a run is known. */
+const LEAST_STEPS = 1000;
 
 export class PanelReadings {
   constructor(
@@ -102,8 +104,12 @@ export class PanelReadings {
     const curve = store.curve(key);
     if (curve && this.metric === "memory") longest += this.rankText(key, curve.overview.lastStep).length;
     const end = this.state.endOf(key);
-    if (!shown.some((other) => this.state.endOf(other.key) > end)) return longest;
-    return longest + ` at ${context.stepName()} ${formatWhole(curve?.overview.lastStep ?? 0)}`.length;
+    const last = curve?.overview.lastStep ?? 0;
+    const place = (step: number) => ` at ${context.stepName()} `.length + formatWhole(step).length;
+    // In a run, now one curve is behind and now another.
+    const runs = store.lastStep === 0 || store.lastStep < context.totalSteps();
+    if (runs && shown.length > 1) return longest + place(Math.max(LEAST_STEPS, last, context.totalSteps()));
+    return shown.some((other) => this.state.endOf(other.key) > end) ? longest + place(last) : longest;
   }
 
   /** Of the texts of some values: the largest has the most digits, or the smallest an exponent. */

@@ -170,6 +170,17 @@ describe("a value", () => {
     expect(rooms(true, 3)).toEqual([loss + test, loss]);
   });
 
+  it("has room for its step in a run of several, whichever is behind", () => {
+    const rooms = (first: number, second: number) => {
+      const parts = [part("a", 0, Array<number>(first).fill(1)), part("b", 0, Array<number>(second).fill(1))];
+      const context = { ...CONTEXT, totalSteps: () => 2000, curves: () => [look("a"), look("b")] };
+      const readings = new PanelReadings("memory", new ViewState(storeOf(...parts), context));
+      return ["a", "b"].map((key) => readings.longestText(key));
+    };
+    const room = "1234.5 at step 2,000".length;
+    for (const [first, second] of [[0, 0], [3, 0], [3, 5], [8, 5]] as const) expect(rooms(first, second)).toEqual([room, room]);
+  });
+
   it("has room for its longest text before that is shown", () => {
     const tested = { evaluations: [[2, 10, 50]] as [number, number, number][] };
     const parts = [part("short", 0, [300, 2], tested), part("long", 0, [3, 2, 1e-5, 0.5])];
