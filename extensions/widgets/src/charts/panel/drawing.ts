@@ -26,14 +26,14 @@ const CIRCLE_SPACE = 14;
 /** Length of the line that stands for a single point, in CSS pixels. */
 const POINT_LENGTH = 3;
 
-export function drawLines(plot: uPlot, lines: DrawnLine[], markColor: string): void {
+export function drawLines(plot: uPlot, lines: DrawnLine[], markColor: string, background: string): void {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.beginPath();
   ctx.rect(bbox.left, bbox.top, bbox.width + POINT_ROOM * scaleOf(plot), bbox.height);
   ctx.clip();
   ctx.lineJoin = "round";
-  for (const each of lines) drawLine(plot, each);
+  for (const each of lines) drawLine(plot, each, background);
   const marks = lines.flatMap((each) => each.marks).sort((a, b) => a.x - b.x);
   marks.forEach((mark, index) => drawMark(plot, mark, index, markColor));
   ctx.restore();
@@ -44,7 +44,7 @@ function scaleOf(plot: uPlot): number {
   return devicePixelRatio * zoomOf(plot.root);
 }
 
-function drawLine(plot: uPlot, { line, style, faded, width = WIDTH }: DrawnLine): void {
+function drawLine(plot: uPlot, { line, style, faded, width = WIDTH }: DrawnLine, background: string): void {
   const { ctx } = plot;
   const scale = scaleOf(plot);
   const strength = faded ? 0.18 : 1;
@@ -67,9 +67,11 @@ function drawLine(plot: uPlot, { line, style, faded, width = WIDTH }: DrawnLine)
   ctx.lineWidth = THIN_WIDTH * scale;
   for (const { x, y } of line.thin) stroke(plot, x, y, ...shownIndices(plot, x));
   ctx.setLineDash([]);
-  // Beside the loss of training, the evaluations are told from it by a line without dashes.
-  const dash = line.x.length > 0 ? [] : style.dash.map((length) => length * scale);
-  if (line.points) drawPoints(plot, line.points, dash);
+  if (line.points) {
+    // On the loss of training, which has their colour, the evaluations stand out by an edge, and by a line without dashes.
+    const edge = line.x.length > 0 ? background : "";
+    drawPoints(plot, line.points, style.color, edge, edge ? [] : style.dash.map((length) => length * scale));
+  }
   ctx.globalAlpha = 1;
 }
 
@@ -129,14 +131,21 @@ function fillBand(plot: uPlot, x: Float64Array, band: NonNullable<Line["band"]>,
   }
 }
 
-/** The evaluations: a thin line with circles, as many as leave it seen. */
-function drawPoints(plot: uPlot, { x, y }: NonNullable<Line["points"]>, dash: number[]): void {
+/** The evaluations: a thin line with circles, as many as leave it seen; both with an edge if that has a colour. */
+function drawPoints(plot: uPlot, { x, y }: NonNullable<Line["points"]>, color: string, edge: string, dash: number[]): void {
   const { ctx } = plot;
   const scale = scaleOf(plot);
-  ctx.lineWidth = 1 * scale;
+  const line = (width: number, of: string) => {
+    ctx.lineWidth = width * scale;
+    ctx.strokeStyle = of;
+    stroke(plot, x, y, 0, x.length - 1);
+  };
   ctx.setLineDash(dash);
-  stroke(plot, x, y, 0, x.length - 1);
+  if (edge) line(3.5, edge);
+  line(1, color);
   ctx.setLineDash([]);
+  ctx.strokeStyle = edge;
+  ctx.lineWidth = 3 * scale;
   let before = -Infinity;
   for (let index = 0; index < x.length; index += 1) {
     const value = y[index] as number;
@@ -145,6 +154,7 @@ function drawPoints(plot: uPlot, { x, y }: NonNullable<Line["points"]>, dash: nu
     before = left;
     ctx.beginPath();
     ctx.arc(left, plot.valToPos(value, "y", true), 3 * scale, 0, 2 * Math.PI);
+    if (edge) ctx.stroke();
     ctx.fill();
   }
 }

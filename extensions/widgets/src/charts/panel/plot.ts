@@ -95,7 +95,7 @@ export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
       ],
       series: [{}, { show: true, points: { show: false } }],
       hooks: {
-        draw: [(drawn) => drawLines(drawn, options.lines(), theme.error)],
+        draw: [(drawn) => drawLines(drawn, options.lines(), theme.error, theme.background)],
         setCursor: [
           (drawn) => {
             // uPlot also calls this when data move beneath a resting cursor; only a pointer counts.

@@ -2,17 +2,23 @@ import type uPlot from "uplot";
 import { describe, expect, it } from "vitest";
 import { drawLines } from "../../../src/charts/panel/drawing";
 
-/** What is drawn of `count` evaluations in a plot of 400 pixels: circles, and the dashes of every stroke. */
-function drawn(count: number, main: number[]): { circles: number[]; dashes: number[][] } {
+/** What is drawn of `count` evaluations in a plot of 400 pixels: circles, and dashes and colour of every line. */
+function drawn(count: number, main: number[]): { circles: number[]; lines: string[] } {
   const circles: number[] = [];
-  const dashes: number[][] = [];
+  const lines: string[] = [];
   let dash: number[] = [];
+  let onLine = false;
   const nothing = () => undefined;
   const ctx = {
-    ...{ save: nothing, restore: nothing, beginPath: nothing, rect: nothing, clip: nothing, moveTo: nothing, lineTo: nothing, fill: nothing },
+    ...{ save: nothing, restore: nothing, rect: nothing, clip: nothing, moveTo: nothing, lineTo: nothing, fill: nothing },
     setLineDash: (lengths: number[]) => (dash = lengths),
-    stroke: () => dashes.push(dash),
-    arc: (x: number) => circles.push(x),
+    strokeStyle: "",
+    beginPath: () => (onLine = true),
+    stroke: () => onLine && lines.push(`${ctx.strokeStyle} ${dash}`),
+    arc: (x: number) => {
+      onLine = false;
+      circles.push(x);
+    },
   };
   const plot = {
     ctx,
@@ -23,8 +29,8 @@ function drawn(count: number, main: number[]): { circles: number[]; dashes: numb
   };
   const x = Float64Array.from({ length: count }, (_, index) => index / (count - 1));
   const line = { x: Float64Array.from(main), y: Float64Array.from(main), raw: null, band: null, points: { x, y: x }, thin: [] };
-  drawLines(plot as unknown as uPlot, [{ line, style: { color: "red", dash: [9, 2] }, faded: false, marks: [] }], "red");
-  return { circles, dashes };
+  drawLines(plot as unknown as uPlot, [{ line, style: { color: "red", dash: [9, 2] }, faded: false, marks: [] }], "red", "white");
+  return { circles, lines };
 }
 
 describe("evaluations", () => {
@@ -35,8 +41,8 @@ describe("evaluations", () => {
     expect(Math.min(...distances)).toBeGreaterThanOrEqual(14);
   });
 
-  it("are a line without dashes beside the loss of training, and with those of the engine alone", () => {
-    expect(drawn(5, [0, 1]).dashes).toEqual([[9, 2], []]);
-    expect(drawn(5, []).dashes.at(-1)).toEqual([9, 2]);
+  it("are a line without dashes and with an edge on the loss of training, and one of the engine's dashes alone", () => {
+    expect(drawn(5, [0, 1]).lines).toEqual(["red 9,2", "white ", "red "]);
+    expect(drawn(5, []).lines.slice(1)).toEqual(["red 9,2"]);
   });
 });
