@@ -7,7 +7,7 @@ const context = { font: "", measureText: (text: string) => ({ width: 7 * text.le
 
 describe("the horizontal axis", () => {
   it("has room for the half of its last label", () => {
-    const room = (text: string) => roomBeside(text, { font: "11px sans-serif", zoom: 1 }, context);
+    const room = (text: string) => roomBeside(text, { font: "11px sans-serif", textZoom: 1 }, context);
     expect([room(""), room("500")]).toEqual([18, 18]);
     expect(room("499,410")).toBeGreaterThan((7 * 7) / 2);
   });
