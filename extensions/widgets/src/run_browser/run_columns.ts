@@ -66,7 +66,7 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
   const name = element("span", { class: named, title }, beside.has("engine") ? nameWithoutEngine(row) : shortName(row));
   const under = element("span", { class: "wb-run-under" });
   if (row.status === "unreadable") {
-    under.append(element("span", { class: "wb-run-reason", title: row.reason }, row.reason));
+    under.append(element("span", { class: "wb-run-reason", title: row.reason }, shortReason(row)));
     return [name, under];
   }
   const ended = row.reason !== "" && !beside.has("status");
@@ -81,6 +81,13 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
   for (const tag of row.tags) under.append(element("span", { class: "wb-tag", title: tags }, tag));
   if (row.notes) under.append(element("span", { class: "wb-run-notes", title: row.notes }, row.notes));
   return ended ? [name, under, element("span", { class: "wb-run-why", title: row.reason }, row.reason)] : [name, under];
+}
+
+/** Why a run cannot be read, without what would take all the room: the path of its folder, and its id. */
+function shortReason(row: RunRow): string {
+  const [folder] = row.reason.match(/\/\S*\//) ?? [""];
+  const told = row.reason.replaceAll(folder, "").replace(`Run ${row.id} `, "");
+  return told.replace(/^was /, "Was ");
 }
 
 function fillStatus(row: RunRow): Node[] {

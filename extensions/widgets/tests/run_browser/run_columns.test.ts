@@ -26,6 +26,12 @@ describe("the name", () => {
     expect(text("name", ended, ["status", "steps"])).not.toMatch(/step 12|kernel/);
   });
 
+  it("says why a run cannot be read, before its path and id would take the room", () => {
+    const why = (reason: string) => text("name", row("a", { id: "2026-a", status: "unreadable", reason }));
+    expect(why("/home/x/runs/2026-a/spec.json is not valid JSON: line 1.")).toContain("spec.json is not valid JSON");
+    expect(why("Run 2026-a was written by a newer workbench.")).toContain("Was written by a newer workbench.");
+  });
+
   it("says that a part of the record is missing", () => {
     expect(text("name", row("a", { damage: "It ends at step 25 of 44." }), ["status"])).toContain("record incomplete");
     expect(text("name", row("a"))).not.toContain("incomplete");
