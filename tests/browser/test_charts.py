@@ -190,7 +190,7 @@ def test_charts_are_zoomed_read_toggled_and_saved(  # noqa: PLR0915, one kernel 
     expect(page.locator(".wb-values-table")).to_contain_text("50:00")
     page.get_by_label("Smoothing").focus()
     page.keyboard.press("ArrowRight")
-    expect(page.locator(".wb-amount")).to_have_text("over 2 steps")
+    expect(page.locator(".wb-amount")).to_have_text("over about 2 steps")
 
     for kind, start in {"PNG": b"\x89PNG", "SVG": b"<?xml"}.items():
         assert saved(page, kind).read_bytes().startswith(start)
