@@ -24,7 +24,7 @@ LOOK_EVERY_S = 10
 
 WORKBENCH = """
 import workbench as wb
-page = wb.Workbench("digits-mlp", engines=["pytorch", "ondevice", "ortmodule"])
+page = wb.Workbench("digits-mlp")
 page
 """
 GRAPH = """

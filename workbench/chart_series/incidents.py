@@ -20,7 +20,7 @@ LARGE_BATCH = 16
 """Samples from which the loss of one batch is near that of others."""
 
 
-ADVICE = "A lower learning rate helps in most cases."
+ADVICE = "a lower learning rate helps in most cases"
 
 
 class Incident(NamedTuple):
@@ -90,12 +90,12 @@ class IncidentWatch:
             found.append(Incident("not_finite", step, f"loss not finite at step {step:,}{more}"))
         if self._diverged is not None:
             step = self._diverged
-            text = f"loss diverges from step {step:,}: more than twice its first values. {ADVICE}"
+            text = f"loss diverges from step {step:,}: more than twice its first values; {ADVICE}"
             found.append(Incident("diverged", step, text))
         elif self._leap is not None and self._has_not_recovered:
             step = self._leap
             text = (
-                f"loss leaps at step {step:,} and does not fall below its first value again. "
+                f"loss leaps at step {step:,} and does not fall below its first value again; "
                 f"{ADVICE}"
             )
             found.append(Incident("leap", step, text))
