@@ -95,6 +95,7 @@ class GraphView(anywidget.AnyWidget):
         """Show the graphs of another object; returns immediately. Arguments: see the
         constructor."""
         self.status, self.message = "loading", "reading the graph"
+        self._profile = None  # of the graph before
         self._reader.ask(lambda: self._start(given, graphs))
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -240,7 +241,6 @@ class GraphView(anywidget.AnyWidget):
             self.name, self.graphs = found.name, list(found.keys)
             self.opened = {each.key: initially_open_groups(each) for each in shown}
             self.selected_graph, self.selected_node = "", -1
-            self._profile = None  # of the graph before
             self.paint_by, self.painted_note = "", ""
             self.shown = [each.key for each in shown]
             self.status, self.message = "ready", ""
