@@ -335,3 +335,10 @@ def test_layers_are_recorded_every_few_steps(folder: RunFolder, events: EventWri
     assert first["update_ratios"] == [0.05, None]
     recorder.add(9, {"b.weight": norms["top"]})
     assert written(folder)[3]["names"] == ["b"]
+
+
+def test_a_peak_is_not_below_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of the kernel is by some pages."""
+    measured = memory.rss_bytes()
+    monkeypatch.setattr(memory, "recorded_peak_bytes", lambda _: 1)
+    assert memory.peak_rss_bytes() >= measured

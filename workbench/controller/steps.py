@@ -91,7 +91,7 @@ class StepsView(View):
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._data_problem = ""
         if problem:
-            self._data_problem = "data cannot be loaded" if preview is None else "data do not fit"
+            self._data_problem = "data not loaded" if preview is None else "data do not fit"
         if preview is None and not problem and self._model is not None:
             self._data_problem = "choose a dataset"
         self.update()

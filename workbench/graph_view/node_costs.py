@@ -106,7 +106,7 @@ def _sentence(
     if not missed:
         return f"{said}."
     worst = sorted(missed.items(), key=lambda item: -item[1])
-    names = ", ".join(f"{op} {us / 1000:.2f} ms" for op, us in worst[:4])
+    names = ", ".join(f"{op} ({us / 1000:.2f} ms)" for op, us in worst[:4])
     more = f" and {len(worst) - 4} more" if len(worst) > 4 else ""
     return (
         f"{said}; no node of it has the name of {names}{more}: they belong to another graph, or "

@@ -12,11 +12,13 @@ import psutil
 from workbench.child_process.resident_set import recorded_peak_bytes
 
 _process = psutil.Process()
+_measured = {"highest": 0}
+"""The highest resident set of this process that was measured, in bytes."""
 
 
 def rss_bytes() -> int:
     """Current resident set of this process, in bytes."""
-    return int(_process.memory_info().rss)
+    return _rss_of(_process)
 
 
 class ResidentSets:
@@ -42,18 +44,22 @@ class ResidentSets:
 
 def _rss_of(process: psutil.Process) -> int:
     try:
-        return int(process.memory_info().rss)
+        found = int(process.memory_info().rss)
     except psutil.NoSuchProcess:
         return 0
+    if process.pid == os.getpid():
+        _measured["highest"] = max(_measured["highest"], found)
+    return found
 
 
 def peak_rss_bytes() -> int:
     """Peak resident set of this process, in bytes.
 
     On Linux this is VmHWM of proc(5). The maximum of `getrusage` is kept across exec, so a worker
-    would report the memory of the notebook kernel that started it.
+    would report the memory of the notebook kernel that started it. The kernel counts it in steps
+    of some pages for each thread, so that a value that was measured may be higher.
     """
     if recorded := recorded_peak_bytes(os.getpid()):
-        return recorded
+        return max(recorded, _measured["highest"])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

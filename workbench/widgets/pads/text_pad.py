@@ -124,9 +124,7 @@ class TextPad(Pad):
             _shown(title, each.prompt or "", each.continuation or "", each)
             for title, each in (("Before", before), ("After", after))
         ]
-        self.result_note = (
-            "Both models saw only the prompt; the last part of the text was held out."
-        )
+        self.result_note = "Both continue the prompt; the last part of the text was not trained on."
 
     def _take(self, command: PadCommand) -> None:
         """Take what was typed from the command that brings it: the traits may still be on their

@@ -77,7 +77,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     const { share, logarithmic } = barScale(bars.flatMap(({ ratio, interval }) => [ratio, ...interval]));
     const reference = model.get("reference");
     const rows = bars.map((bar) => barRow(bar, share, reference));
-    const whiskers = bars.some(({ interval }) => interval.length > 0) ? "; whiskers: 95\u00a0% interval" : "";
+    const whiskers = bars.some(({ label, interval }) => label !== reference && interval.length > 0) ? "; whiskers: 95\u00a0% interval" : "";
     const note = `Throughput relative to ${reference}${whiskers}${logarithmic ? "; logarithmic lengths" : ""}`;
     const drawn = element("div", {}, element("dl", { class: "wb-bars" }, ...rows), element("p", { class: "wb-note" }, note));
     el.replaceChildren(heading, element("div", { class: "wb-beside" }, verdict, drawn));

@@ -75,6 +75,11 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
   if (row.damage) under.append(element("span", { class: "wb-run-reason", title: row.damage }, "record incomplete"));
   const start = row.name || beside.has("started") ? "" : startText(row);
   if (start) under.append(element("span", { class: "wb-run-start" }, start));
+  if (row.reason && beside.has("status")) {
+    // There is no line of its own for it beside the columns.
+    under.append(element("span", { class: "wb-run-reason", title: row.reason }, row.reason));
+    return [name, under];
+  }
   const facts = [row.name && row.model, row.dataset].filter(Boolean).join(" · ");
   under.append(element("span", { class: "wb-run-facts", title: facts }, facts));
   const tags = `Tags: ${row.tags.join(", ")}`; // of which those that have no room are left out
@@ -126,7 +131,7 @@ export const COLUMNS: Column[] = [
   { key: "metric", label: "Metric", description: "Of the last evaluation of the test split", width: 96, rank: 4, fill: (row) => [formatMetric(row), ...(row.metric === null ? [] : [element("small", {}, METRIC_LABELS[row.metricName] ?? row.metricName)])] },
   { key: "samplesPerS", label: "Throughput", unit: "samples/s", description: "Mean over the steps after the warm-up; ≈: of a sample of the steps", width: 98, rank: 8, fill: (row) => [about(row, row.samplesPerS, formatSignificant)] },
   { key: "steps", label: "Steps", description: "Optimizer steps taken; of federated training its rounds", width: 92, rank: 7, fill: fillSteps },
-  { key: "durationS", label: "Duration", description: "From launch to end, pauses included", width: 96, rank: 6, fill: (row) => [known(row.durationS, formatDuration)] },
+  { key: "durationS", label: "Duration", description: "From launch to end; pauses are included, and the turns of the other engines in a comparison", width: 96, rank: 6, fill: (row) => [known(row.durationS, formatDuration)] },
   { key: "started", label: "Started", description: "When the run was first launched", width: 104, rank: 5, fill: fillStarted },
 ];
 

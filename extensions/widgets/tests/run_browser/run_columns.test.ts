@@ -23,7 +23,8 @@ describe("the name", () => {
     const ended = row("a", { status: "interrupted", reason, steps: 12 });
     expect(text("name", ended)).toContain("interruptedstep 12");
     expect(text("name", ended)).toContain(reason);
-    expect(text("name", ended, ["status", "steps"])).not.toMatch(/step 12|kernel/);
+    expect(text("name", ended, ["status", "steps"])).not.toContain("step 12");
+    expect(text("name", ended, ["status", "steps"])).toContain(reason);
   });
 
   it("says why a run cannot be read, before its path and id would take the room", () => {

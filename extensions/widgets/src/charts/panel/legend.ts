@@ -43,6 +43,7 @@ export class Legend {
 
   private rebuild(curves: CurveLook[], looks: string): void {
     this.looks = looks;
+    const widest = new Map([...this.items].map(([key, item]) => [key, item.widest]));
     this.items.clear();
     const { onToggle, onHighlight } = this.listener;
     const items = curves.map((curve) => {
@@ -57,7 +58,7 @@ export class Legend {
       for (const event of ["mouseleave", "blur"]) {
         button.addEventListener(event, () => onHighlight(null));
       }
-      this.items.set(curve.key, { button, value, widest: 0 });
+      this.items.set(curve.key, { button, value, widest: widest.get(curve.key) ?? 0 });
       return element("li", {}, button);
     });
     this.root.replaceChildren(...items);
