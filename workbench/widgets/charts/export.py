@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("png", "svg", "csv")
 PICTURE_BLOCKS = 2048
-TITLE_LETTERS = 38
+TITLE_LETTERS = 32
 """Of the title, above each chart of a row."""
 AXIS_LABELS = {"time": "seconds of training", "samples": "samples"}
 SMOOTHING_LENGTHS = 3
