@@ -445,5 +445,6 @@ def test_a_value_beyond_its_limits_is_marked_at_its_field() -> None:
         "batch_size": "Must be 1 or more.",
         "tolerance": "Must be a finite number.",
     }
+    assert task.read({"batch_size": "9" * 400})[1] == {}, "too large for a float, and no error"
     values, problems = task.read({"engines": "ondevice, ortmodule", "batch_size": "4"})
     assert (values["batch_size"], problems) == (4, {})

@@ -188,7 +188,7 @@ def check_limits(field: SettingField, value: Any) -> None:
     Raises:
         ValueError: it is beyond; the message has the limit.
     """
-    if field.positive and not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         raise ValueError("Must be a finite number.")
     if field.positive and value <= 0:
         raise ValueError("Must be 1 or more." if field.kind == "whole" else "Must be above 0.")
