@@ -18,8 +18,6 @@ RECOVERED = 0.9
 """Multiple of the first loss below which a loss has recovered from a leap."""
 LARGE_BATCH = 16
 """Samples from which the loss of one batch is near that of others."""
-
-
 ADVICE = "a lower learning rate helps in most cases"
 
 

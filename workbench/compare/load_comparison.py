@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from workbench.compare.comparison import Comparison
@@ -56,15 +56,11 @@ def measured_together(runs: Sequence[Run]) -> Comparison | None:
     engines = {run.id: run.engine for run in runs}
     if len(engines) < 2 or any(run.spec.get("resumed_from") is not None for run in runs):
         return None
-    for path in sorted(comparisons_folder().glob("*.json"), reverse=True):
-        try:
-            saved = SavedComparison.read(path)
-        except RunFolderError:  # said where it is opened
-            continue
+    for comparison_id, saved in _readable():
         if engines.keys() <= set(saved.runs.values()):
             by_engine = {run.engine: run for run in runs}
             return Comparison(
-                path.stem, saved.as_plan(), [*by_engine], saved.as_loads(), runs=by_engine
+                comparison_id, saved.as_plan(), [*by_engine], saved.as_loads(), runs=by_engine
             )
     return None
 
@@ -74,15 +70,21 @@ def loads_of(runs: Sequence[Run]) -> dict[str, Load]:
     where it was not measured, there is none."""
     ids = {run.id for run in runs}
     found: dict[str, Load] = {}
-    for path in comparisons_folder().glob("*.json"):
-        try:
-            saved = SavedComparison.read(path)
-        except RunFolderError:  # said where it is opened
-            continue
+    for _, saved in _readable():
         load = total_load([each for each in saved.as_loads() if each is not None])
         if load is not None:
             found |= dict.fromkeys(ids & set(saved.runs.values()), load)
     return found
+
+
+def _readable() -> Iterator[tuple[str, SavedComparison]]:
+    """The records that can be read, with their ids, the newest first."""
+    for path in sorted(comparisons_folder().glob("*.json"), reverse=True):
+        try:
+            saved = SavedComparison.read(path)
+        except RunFolderError:  # said where it is opened
+            continue
+        yield path.stem, saved
 
 
 def _exists(path: Path) -> bool:

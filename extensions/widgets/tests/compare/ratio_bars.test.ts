@@ -24,6 +24,13 @@ describe("ratio bars", () => {
     expect(el.querySelectorAll(".wb-whisker").length).toBe(1);
   });
 
+  it("tell of whiskers where one is drawn: the reference has an interval and none", () => {
+    const note = (interval: number[]) =>
+      show(view, { ...traits, bars: [bars[0], { ...bars[1], interval }] }).el.querySelector(".wb-note")?.textContent;
+    expect(note([1.6, 2])).toContain("whiskers");
+    expect(note([])).not.toContain("whiskers");
+  });
+
   it("are not drawn for one run alone", () => {
     const { el } = show(view, { ...traits, bars: bars.slice(0, 1) });
     expect(el.querySelector("dl")).toBeNull();

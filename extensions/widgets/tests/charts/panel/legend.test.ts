@@ -36,6 +36,14 @@ describe("Legend", () => {
     expect(room()).toBe("5ch");
   });
 
+  it("keeps that room when the run of a curve is known, so that nothing moves as it begins", () => {
+    const legend = new Legend(silent);
+    const room = () => (legend.root.querySelector(".wb-legend-value") as HTMLElement).style.minWidth;
+    legend.update([look("pytorch")], [], () => "–", () => 12);
+    legend.update([{ ...look("pytorch"), detail: "digits-mlp · pytorch · 2026-a" }], [], () => "0.1", () => 6);
+    expect(room()).toBe("12ch");
+  });
+
   it("hides a curve by a click, and points at one by the focus", () => {
     const heard: (string | null)[] = [];
     const legend = new Legend({ onToggle: (key) => heard.push(key), onHighlight: (key) => heard.push(key) });
