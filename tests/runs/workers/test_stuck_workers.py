@@ -55,7 +55,7 @@ def test_a_stuck_worker_that_is_stopped_is_killed_and_its_checkpoint_stays(
     assert run.wait(60).status == "stopped"
     assert "did not stop within 0.5 s and was killed" in run.reason
     assert run.weights()
-    assert gone(worker)()
+    until(gone(worker))
 
 
 @pytest.mark.usefixtures("short_grace")
