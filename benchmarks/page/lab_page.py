@@ -57,6 +57,15 @@ class LabPage:
         finally:
             _send(processes, signal.SIGCONT)
 
+    def processor_seconds(self) -> float:
+        """Processor time that server, kernel and browser have taken since they began."""
+        found = 0.0
+        for process in self._processes():
+            with suppress(psutil.NoSuchProcess):
+                times = process.cpu_times()
+                found += times.user + times.system
+        return found
+
     def _processes(self) -> list[psutil.Process]:
         found = []
         for root in self._roots:

@@ -60,6 +60,7 @@ class Watcher:
         time.sleep(SETTLE_S)
         try:
             yield
+            self._execute("assert page.controller.state.active, page.status.message")
         finally:
             self._execute("page.close()")
 

@@ -9,6 +9,7 @@ loop.
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from typing_extensions import override
 from workbench.data import Batch, Split, load_saved_dataset
 from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
+from workbench.files.advisory_lock import acquire_lock
 from workbench.run_folder.control import grant, request_state
 from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
@@ -27,6 +29,7 @@ from workbench.run_folder.training_progress import TrainingProgress
 from workbench.settings.config import make_config
 from workbench.worker.control import Control
 from workbench.worker.loop import TrainingLoop
+from workbench.worker.memory import rss_bytes
 
 
 class Turns(Control):
@@ -69,12 +72,17 @@ class Turns(Control):
 
 def main() -> None:
     folder = RunFolder(Path(sys.argv[1]))
+    # Held until the process ends, as by a watchdog: a page does not follow a run that it takes for lost.
+    acquire_lock(folder.watchdog_lock_path)
     config = make_config(folder.read_spec()["config"])
     dataset = load_saved_dataset(folder.data_path)
     events = EventWriter(folder.events_path)
+    events.write("started", pid=os.getpid(), engine=config.engine)
+    rss_before_bytes = rss_bytes()
     engine = engine_class(config.engine)(
         EngineSetup(folder.model_path, folder.artifacts_path, config, report=lambda _: None)
     )
+    events.write("built", rss_before_bytes=rss_before_bytes)
     turns = Turns(folder.control_path, engine, endless(dataset.train, config.batch_size))
     print("ready", flush=True)
     TrainingLoop(folder, engine, dataset, config, turns, events, TrainingProgress()).run()

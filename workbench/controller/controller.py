@@ -23,6 +23,7 @@ from workbench.controller.readiness import CHOOSE, Readiness, loading_text
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
 from workbench.controller.state import IN_PROGRESS, PREPARING, STOPPED_EARLY, State, failure
+from workbench.controller.update_pace import BUSY_PERIOD_S, UpdatePace, always
 from workbench.controller.view import View, Views
 from workbench.errors import RunError
 from workbench.models import Model
@@ -31,9 +32,6 @@ from workbench.runs.record.activity import ENDED
 
 PERIOD_S = 0.1
 """Interval at which runs are polled: as often as a worker writes its steps."""
-
-COMPARISON_PERIOD_S = 1.0
-"""The same during a comparison, where drawing uses the cores that are measured."""
 
 
 class Controller:
@@ -229,8 +227,9 @@ class Controller:
             self._set_idle(STOPPED_EARLY)
             return
         self.views.job_started(job)
-        period_s = COMPARISON_PERIOD_S if isinstance(job, ComparisonJob) else 0.0
-        self._follower = Follower(job, self.views, self._show, period_s)
+        compares = isinstance(job, ComparisonJob)
+        pace = always(BUSY_PERIOD_S) if compares else UpdatePace()
+        self._follower = Follower(job, self.views, self._show, pace)
         self._poll()
 
     def _poll(self) -> bool:

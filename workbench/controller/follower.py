@@ -9,6 +9,7 @@ from collections.abc import Callable
 from workbench.controller.jobs.job import ComparisonJob, Job
 from workbench.controller.jobs.remaining_time import Pace
 from workbench.controller.state import Level, State
+from workbench.controller.update_pace import always
 from workbench.controller.view import View
 from workbench.display.quantities import duration_text
 from workbench.runs.record.activity import ENDED
@@ -30,7 +31,11 @@ class Follower:
     """Reads new events of the runs of one job, each time it is polled."""
 
     def __init__(
-        self, job: Job, view: View, show_state: Callable[[State], None], show_s: float = 0.0
+        self,
+        job: Job,
+        view: View,
+        show_state: Callable[[State], None],
+        pace: Callable[[], float] = always(0.0),  # noqa: B008 - a function
     ) -> None:
         """Follow a job.
 
@@ -38,13 +43,14 @@ class Follower:
             job: the job to follow.
             view: receives its points.
             show_state: called with its state.
-            show_s: least seconds between two states; a change of status is shown immediately.
+            pace: returns the least seconds between two states; a change of status is shown
+                immediately.
         """
         self.job = job
         self._view = view
         self._show_state = show_state
-        self._show_s = show_s
-        self._show_after = 0.0
+        self._update_pace = pace
+        self._shown_at = -math.inf
         self._shown_status = ""
         self._readers: dict[str, RunReader] = {}
         self._done_steps: dict[str, int] = {}
@@ -54,20 +60,23 @@ class Follower:
         self._pace = Pace()
 
     def poll(self) -> str:
-        """Report new points and state; returns the status of the job."""
+        """Report new points and state, if it is time for that; returns the status of the job."""
         self.job.advance()
+        due = time.monotonic() >= self._shown_at + self._update_pace()
         # The status first: events written before the end are then read before the end is shown. And
         # again, as a short run may begin or end meanwhile: its points are not ahead of its status.
-        status = ""
-        while status != (found := self.job.status):
+        status, found = self._shown_status, self.job.status
+        if found == status and not due:
+            return status
+        while True:
             status = found
             self._read()
+            if status == (found := self.job.status):
+                break
         if status in ENDED:
             self._view.show_total_steps(max(self._done_steps.values(), default=0))
-        if status != self._shown_status or time.monotonic() >= self._show_after:
-            self._shown_status = status
-            self._show_after = time.monotonic() + self._show_s
-            self._show_state(self._state(status))
+        self._shown_status, self._shown_at = status, time.monotonic()
+        self._show_state(self._state(status))
         return status
 
     def _read(self) -> None:

@@ -148,6 +148,32 @@ def test_another_model_can_be_chosen_while_the_figure_of_a_run_is_made(
     assert page.trainer.charts.hint.startswith(elsewhere)
 
 
+def test_the_charts_name_the_chosen_engines_before_a_run(make_page: MakePage) -> None:
+    page = make_page(model=None)
+
+    def names() -> list[str]:
+        return [curve["label"] for curve in page.trainer.charts.curves]
+
+    assert names() == []
+    page.models.choose("digits-mlp")
+    until(lambda: page.trainer.charts.hint == "Press Train.")
+    until(lambda: names() == ["fake"])
+    assert page.trainer.charts.evaluates, "the legend has room for the test split"
+    page.trainer.engines.value = []
+    assert names() == []
+    assert page.trainer.charts.hint == "Press Train."
+    page.trainer.engines.value = ["fake"]
+    page.set(steps=2)
+    changes: list[Any] = []
+    page.trainer.charts.observe(lambda change: changes.append(names()), "curves")
+    page.train()
+    assert page.wait(PATIENCE_S)
+    assert changes
+    assert all(each == ["fake"] for each in changes), "nothing moves as a run begins"
+    page.trainer.engines.value = []
+    assert names() == ["fake"], "results stay"
+
+
 @pytest.mark.sweep
 def test_results_of_another_model_are_named_and_not_shown(make_page: MakePage) -> None:
     page = make_page()
@@ -161,7 +187,7 @@ def test_results_of_another_model_are_named_and_not_shown(make_page: MakePage) -
     page.models.choose("digits-cnn")
     elsewhere = "The results of digits-mlp are among the recorded runs."
     until(lambda: page.trainer.charts.hint.startswith(elsewhere))
-    until(lambda: page.trainer.charts.curves == [])
+    until(lambda: page.trainer.charts.empty)
     until(lambda: not page.trainer.statistics.engines)
     until(lambda: page.status.message.startswith("digits-cnn is ready"))  # with its data
     until(lambda: page.trainer.charts.hint.startswith(elsewhere))
@@ -183,7 +209,7 @@ def test_results_of_another_model_are_named_and_not_shown(make_page: MakePage) -
     page.comparison.show(run)
     until(lambda: page.comparison.table.rows)
     page.models.choose("digits-cnn")
-    until(lambda: page.trainer.charts.curves == [])
+    until(lambda: page.trainer.charts.empty)
     assert page.comparison.comparison is not None
 
 

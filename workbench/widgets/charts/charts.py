@@ -101,6 +101,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
         *,
         engines: Mapping[str, str] | None = None,
         labels: Mapping[str, str] | None = None,
+        hint: str = WAITING_HINT,
     ) -> None:
         """Remove all points and prepare one curve for each of `keys`.
 
@@ -109,6 +110,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
             total_steps: see the trait.
             engines: the engine of each curve; None: the keys are the engines.
             labels: label of each curve; None: its key, until `name` is called.
+            hint: see the trait.
         """
         with self._lock:
             self._generation += 1
@@ -121,8 +123,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
                 for key in keys
             ]
             self.hidden, self.window, self.verdict = [], [], ""
-            self.total_steps = total_steps
-            self.hint = WAITING_HINT
+            self.total_steps, self.hint = total_steps, hint
             self._send_recordings(self._recordings, full=True)
 
     def name(self, key: str, run: Run) -> None:

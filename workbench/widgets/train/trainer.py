@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -144,6 +145,9 @@ class TrainView(View):
         """The hint while there is no model."""
         self._hint = self._empty
         step.charts.hint = self._hint
+        self._names_lock = threading.RLock()
+        """Held while the curves of the charts are chosen: engines of the form, or of a job."""
+        step.engines.observe(self._name_chosen, "value")
         self._worst = WorstRowsReader()
         self._evaluated: set[str] = set()
         """Engines that were evaluated since their rows were shown."""
@@ -170,6 +174,15 @@ class TrainView(View):
                 self._ended = self._job = None
                 self._clear([])
                 self._step.charts.hint = results_in_runs(shown)
+        self._name_chosen()
+
+    def _name_chosen(self, _: Any = None) -> None:
+        """Until a job is shown, name the chosen engines: the charts would move as it starts."""
+        with self._names_lock:
+            if self._job is None:
+                charts, known = self._step.charts, self._hint != self._empty
+                charts.reset(self._step.engines.value if known else [], hint=charts.hint)
+                charts.evaluates = known
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         if self._hint != self._empty:
@@ -188,8 +201,9 @@ class TrainView(View):
             if self._step.charts.empty:
                 self._step.charts.hint = self._hint
             return
-        self._job, self._ended = job, None
-        self._clear(job.engines)
+        with self._names_lock:
+            self._job, self._ended = job, None
+            self._clear(job.engines)
         self._step.charts.evaluates = any(
             run.spec["config"].get("evaluate", True) for run in job.runs.values()
         )

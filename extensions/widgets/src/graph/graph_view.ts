@@ -220,6 +220,7 @@ class GraphView {
     this.save("selected_graph", item !== null && item >= 0 ? key : "", false);
     this.save("selected_node", item !== null && item >= 0 ? item : -1);
     if (item !== null) pane.look(item);
+    if (item !== null && item < 0) pane.prepare(-item);
     this.showSelection();
   }
 

@@ -18,6 +18,13 @@ export interface PaneListener {
   onScene: () => void;
 }
 
+/** A scene that is made, which the pane may show. */
+interface Making {
+  open: ReadonlySet<number>;
+  scene: Promise<Scene | null>;
+  abort: AbortController;
+}
+
 /** How long a layout may take before the pane says that it is in progress, in milliseconds. */
 const PATIENCE_MS = 150;
 /** The smallest scale at which the first view of a graph can be read. */
@@ -39,7 +46,9 @@ export class Pane {
   private readonly resized: ResizeObserver;
   private palette: Palette | null = null;
   private painter: CanvasPainter | null = null;
-  private making = new AbortController();
+  private making: Making | null = null;
+  /** What opening the selected group would show. */
+  private ahead: Making | null = null;
   private frame = 0;
   /** Whether the user has panned or zoomed, which fixes the view. */
   private moved = false;
@@ -81,10 +90,13 @@ export class Pane {
 
   /** Opens exactly these groups; keeps `anchor` where it stands. Gives up what is in progress. */
   async show(open: ReadonlySet<number>, anchor: Item | null = null): Promise<boolean> {
-    this.making.abort();
-    const making = (this.making = new AbortController());
+    this.making?.abort.abort();
+    const prepared = this.ahead && sameGroups(this.ahead.open, open) ? this.ahead : null;
+    if (!prepared) this.ahead?.abort.abort();
+    this.ahead = null;
+    const making = (this.making = prepared ?? this.begin(open));
     const timer = window.setTimeout(() => this.sayBusy(), PATIENCE_MS);
-    const scene = await this.maker.make(open, making.signal);
+    const scene = await making.scene;
     window.clearTimeout(timer);
     if (making === this.making) this.busy.hidden = true;
     if (!scene) return false;
@@ -105,6 +117,12 @@ export class Pane {
     this.listener.onScene();
     this.redraw();
     return true;
+  }
+
+  /** Lays out what opening a closed group would show, as whoever selects one may open it next. */
+  prepare(group: number): void {
+    this.ahead?.abort.abort();
+    this.ahead = this.open.has(group) ? null : this.begin(new Set(this.open).add(group));
   }
 
   /** Opens or closes one group. */
@@ -191,7 +209,8 @@ export class Pane {
   }
 
   close(): void {
-    this.making.abort();
+    this.making?.abort.abort();
+    this.ahead?.abort.abort();
     this.resized.disconnect();
     cancelAnimationFrame(this.frame);
   }
@@ -268,7 +287,16 @@ export class Pane {
 
   /** Gives up the layout that is in progress. */
   cancel(): void {
-    this.making.abort();
+    this.making?.abort.abort();
     this.busy.hidden = true;
   }
+
+  private begin(open: ReadonlySet<number>): Making {
+    const abort = new AbortController();
+    return { open, abort, scene: this.maker.make(open, abort.signal) };
+  }
+}
+
+function sameGroups(first: ReadonlySet<number>, second: ReadonlySet<number>): boolean {
+  return first.size === second.size && [...first].every((group) => second.has(group));
 }
