@@ -72,7 +72,7 @@ class Turns(Control):
 
 def main() -> None:
     folder = RunFolder(Path(sys.argv[1]))
-    # Held until the process ends, as by a watchdog: a page does not follow a run that it takes for lost.
+    # Held until the process ends, as by a watchdog: a page does not follow a run that seems lost.
     acquire_lock(folder.watchdog_lock_path)
     config = make_config(folder.read_spec()["config"])
     dataset = load_saved_dataset(folder.data_path)

@@ -129,6 +129,16 @@ def test_a_loss_that_falls_has_no_incident() -> None:
     assert recording(np.geomspace(3, 1e-3, 500)).incidents == []
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_the_loss_of_a_trained_model_has_no_incident(seed: int) -> None:
+    """Its batches differ by more than ten times; the first may be one of the lowest."""
+    losses = 0.02 * np.exp(np.random.default_rng(seed).normal(0.0, 0.8, 400))
+    losses[0] = np.quantile(losses, 0.05)
+    one, ones = Recording(), np.ones(400)
+    one.add(np.arange(1, 401), ones, 32 * ones, losses, ones)
+    assert one.incidents == []
+
+
 def test_smoothing_is_the_mean_weighted_by_age() -> None:
     step = np.array([1.0, 2.0, 3.0, 4.0])
     values = np.array([1.0, 5.0, np.nan, 8.0])

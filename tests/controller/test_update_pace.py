@@ -1,47 +1,56 @@
-"""A page updates less often while a run has every core."""
+"""A page updates less often while a run needs every core."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
+
 import pytest
 
+from tests.processes import until
 from workbench.controller import update_pace
 from workbench.controller.update_pace import BUSY_PERIOD_S, UpdatePace
-from workbench.machine.load import Load, LoadMeter
+from workbench.machine.threads import default_threads
+
+WORKER = 7
 
 
-class Measured(LoadMeter):
-    """Measures what it is given."""
+@pytest.mark.parametrize("cores", [1, 2, 16])
+def test_updates_are_rare_while_a_run_leaves_no_core(
+    cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, used = 100.0, 0.0
+    monkeypatch.setattr(update_pace.time, "monotonic", lambda: now)
+    monkeypatch.setattr(update_pace, "cpu_times", lambda pids: dict.fromkeys(pids, used))
+    monkeypatch.setattr(update_pace, "default_threads", lambda: cores)
+    pace = UpdatePace(lambda: [WORKER])
 
-    load: Load | None = None
-
-    def take(self) -> Load | None:
-        return self.load
-
-
-@pytest.fixture(autouse=True)
-def at_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(update_pace, "MEASURE_S", 0.0)
-
-
-@pytest.mark.parametrize("cores", [2, 16])
-def test_updates_are_rare_while_no_core_is_free(cores: int) -> None:
-    meter = Measured()
-    pace = UpdatePace(meter)
-
-    def with_free(free: float) -> float:
-        meter.load = Load(1.0, cores - free, cores)
+    def after(seconds: float, used_cores: float) -> float:
+        nonlocal now, used
+        now, used = now + seconds, used + seconds * used_cores
         return pace()
 
-    assert with_free(min(cores, 1.0)) == 0.0
-    assert with_free(0.5) == BUSY_PERIOD_S
-    assert with_free(1.0) == BUSY_PERIOD_S, "of which the page would take half a core"
-    assert with_free(1.5) == 0.0
+    assert after(0.1, cores) == 0.0, "too short to tell"
+    assert after(10, cores) == BUSY_PERIOD_S
+    assert after(10, cores - 1) == BUSY_PERIOD_S, "the other is the page's"
+    if cores > 1:  # of a single one there is never more than one free
+        assert after(10, 0.2) == 0.0
+        assert after(10, cores - 1.4) == 0.0
+        assert after(10, cores - 1.1) == BUSY_PERIOD_S
 
 
-def test_a_load_that_is_unknown_changes_nothing() -> None:
-    pace = UpdatePace(Measured())
-    assert pace() == 0.0
-
-
-def test_a_real_meter_is_read() -> None:
-    assert UpdatePace()() in (0.0, BUSY_PERIOD_S)
+def test_the_processor_time_of_a_worker_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(update_pace, "MEASURE_S", 0.2)
+    monkeypatch.setattr(update_pace, "TAKEN_CORES", default_threads() - 0.05)
+    idle, ended = UpdatePace(lambda: [os.getppid()]), UpdatePace(lambda: [2**22 - 1])
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as spinning:
+        pace = UpdatePace(lambda: [spinning.pid])
+        until(lambda: pace() == BUSY_PERIOD_S)
+        spinning.kill()
+        spinning.wait()
+        time.sleep(0.3)
+        assert pace() in (0.0, BUSY_PERIOD_S), "it has ended"
+    assert ended() == 0.0
+    assert idle() in (0.0, BUSY_PERIOD_S)

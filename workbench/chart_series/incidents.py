@@ -9,13 +9,20 @@ import numpy as np
 START_STEPS = 10
 """Steps whose mean loss is the initial loss."""
 WINDOW_STEPS = 20
-"""Steps whose mean must be high: one bad batch is not a divergence."""
+HIGH_STEPS = 15
+"""Steps of a window that must be high: some bad batches are not a divergence."""
 DIVERGED = 2.0
 """Multiple of the initial loss above which a loss has diverged."""
 FROM_FIRST = 5.0
-"""The same of the first loss alone, where its batch is large: the next ones may have risen."""
+"""The same of the first loss alone, where its batch is large: the next ones may have risen.
+
+Single losses of a trained model vary as much. Of a divergence each one of a window is higher, and a
+leap is as far above all that come after it.
+"""
 RECOVERED = 0.9
 """Multiple of the first loss below which a loss has recovered from a leap."""
+RECOVERED_SHARE = 0.02
+"""Part of the steps after a leap that may be below that by chance."""
 LARGE_BATCH = 16
 """Samples from which the loss of one batch is near that of others."""
 ADVICE = "a lower learning rate helps in most cases"
@@ -38,6 +45,8 @@ class IncidentWatch:
         self._bad: tuple[int, int] | None = None
         self._diverged: int | None = None
         self._leap: int | None = None
+        self._highest = 0.0
+        self._after_leap = self._below_first = 0
         self._first_samples = 0.0
         self._beginning: list[float] = []
         self._recent = np.empty(0)
@@ -60,23 +69,23 @@ class IncidentWatch:
         if self._leap is None and self._first_samples >= LARGE_BATCH:
             high = step[loss > FROM_FIRST * self._beginning[0]] if self._beginning else step[:0]
             self._leap = int(high[0]) if len(high) else None
+        if self._leap is not None:
+            after = loss[step > self._leap]
+            self._after_leap += len(after)
+            self._below_first += int(np.sum(after < RECOVERED * self._beginning[0]))
+        self._highest = max(self._highest, float(np.max(loss, initial=0.0)))
         self._recent = np.concatenate([self._recent, loss])[-(WINDOW_STEPS - 1) :]
         self._recent_steps = np.concatenate([self._recent_steps, step])[-(WINDOW_STEPS - 1) :]
 
     def _detect_divergence(self, step: np.ndarray, loss: np.ndarray) -> None:
-        limit = DIVERGED * float(np.mean(self._beginning))
-        if self._first_samples >= LARGE_BATCH:
-            limit = min(limit, FROM_FIRST * self._beginning[0])
         every = np.concatenate([self._recent, loss])
-        if limit <= 0 or len(every) < WINDOW_STEPS:
-            return
-        sums = np.concatenate([[0.0], np.cumsum(every)])
-        means = (sums[WINDOW_STEPS:] - sums[:-WINDOW_STEPS]) / WINDOW_STEPS
-        high = np.flatnonzero(means > limit)
-        if len(high):
-            window = every[high[0] : high[0] + WINDOW_STEPS]
-            steps = np.concatenate([self._recent_steps, step])
-            self._diverged = int(steps[high[0] + np.flatnonzero(window > limit)[0]])
+        limits = [(DIVERGED * float(np.mean(self._beginning)), HIGH_STEPS)]
+        if self._first_samples >= LARGE_BATCH:
+            limits.append((FROM_FIRST * self._beginning[0], WINDOW_STEPS))
+        found = [_first_high(every, limit, steps) for limit, steps in limits if limit > 0]
+        known = [index for index in found if index is not None]
+        if known:
+            self._diverged = int(np.concatenate([self._recent_steps, step])[min(known)])
 
     @property
     def incidents(self) -> list[Incident]:
@@ -101,7 +110,19 @@ class IncidentWatch:
 
     @property
     def _has_not_recovered(self) -> bool:
-        """Whether the mean of the last steps, all after the leap, is not below the first loss."""
+        """Whether the last steps are all after the leap, far below it, and not below the first."""
         assert self._leap is not None
-        after = len(self._recent) == WINDOW_STEPS - 1 and self._recent_steps[0] > self._leap
-        return bool(after and np.mean(self._recent) >= RECOVERED * self._beginning[0])
+        if len(self._recent) < WINDOW_STEPS - 1 or self._recent_steps[0] <= self._leap:
+            return False
+        left = self._highest > FROM_FIRST * np.max(self._recent)
+        if not left or self._below_first > RECOVERED_SHARE * self._after_leap:
+            return False
+        return bool(np.mean(self._recent) >= RECOVERED * self._beginning[0])
+
+
+def _first_high(losses: np.ndarray, limit: float, steps: int) -> int | None:
+    """Index of the first loss above `limit` in the first window in which `steps` of them are."""
+    high = losses > limit
+    counts = np.concatenate([[0], np.cumsum(high)])
+    windows = np.flatnonzero(counts[WINDOW_STEPS:] - counts[:-WINDOW_STEPS] >= steps)
+    return int(windows[0] + np.flatnonzero(high[windows[0] :])[0]) if len(windows) else None

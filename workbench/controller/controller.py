@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from workbench.compare import Comparison
@@ -13,7 +14,7 @@ from workbench.controller.background.task_runner import TaskRunner
 from workbench.controller.engine_rows import engine_rows
 from workbench.controller.follower import Follower
 from workbench.controller.forms.typed_settings import TypedSettings
-from workbench.controller.jobs.job import ComparisonJob, Job, Training, is_part
+from workbench.controller.jobs.job import ComparisonJob, Job, Training, is_part, worker_pids
 from workbench.controller.jobs.offered_runs import Offer, offers
 from workbench.controller.jobs.start import Load, start_comparison, start_training
 from workbench.controller.jobs.stoppable_load import StoppedEarlyError, stoppable
@@ -227,8 +228,8 @@ class Controller:
             self._set_idle(STOPPED_EARLY)
             return
         self.views.job_started(job)
-        compares = isinstance(job, ComparisonJob)
-        pace = always(BUSY_PERIOD_S) if compares else UpdatePace()
+        measured = isinstance(job, ComparisonJob)
+        pace = always(BUSY_PERIOD_S) if measured else UpdatePace(partial(worker_pids, job))
         self._follower = Follower(job, self.views, self._show, pace)
         self._poll()
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from workbench.machine.load import Load, LoadMeter
+from workbench.machine.load import cpu_times
+from workbench.machine.threads import default_threads
 
 BUSY_PERIOD_S = 1.0
-"""Interval of updates that use a core which is measured, or on which the run depends."""
-MEASURE_S = 1.0
-"""Length of a measurement of the load."""
-TAKEN_CORES = 0.75
-"""Fewer free cores than this: page and run share one, and updates slow the run down."""
-FREE_CORES = 1.25
-"""More free cores than this: one is left while the page draws, which takes up to half of one."""
+"""Interval of updates that would slow down a run, or a measurement."""
+MEASURE_S = 2.0
+"""Length of a measurement of the processor time of a run."""
+TAKEN_CORES = 1.25
+"""A run that leaves fewer cores waits for the page, which draws with up to half a core."""
+FREE_CORES = 1.5
+"""Cores that it must leave to be shown often again."""
 
 
 def always(period_s: float) -> Callable[[], float]:
@@ -23,35 +24,34 @@ def always(period_s: float) -> Callable[[], float]:
 
 
 class UpdatePace:
-    """Least seconds from one update to the next: none, or `BUSY_PERIOD_S` while no core is free.
+    """Least seconds between updates: none, or `BUSY_PERIOD_S` while a run needs every core.
 
-    A run that trains on every core would otherwise wait for the page, which draws.
+    Its threads wait for each other: what takes a tenth of one core from them takes a tenth of the
+    throughput.
     """
 
-    def __init__(self, meter: LoadMeter | None = None) -> None:
+    def __init__(self, workers: Callable[[], Iterable[int]]) -> None:
         """Start to measure.
 
         Args:
-            meter: of everything that runs, the run included; None: of this machine.
+            workers: returns the process ids of the workers.
         """
-        self._meter = LoadMeter() if meter is None else meter
+        self._workers = workers
         self._period_s = 0.0
-        self._measured_after = time.monotonic() + MEASURE_S
-        self._meter.start()
+        self._measured_at = time.monotonic()
+        self._before = cpu_times(workers())
 
     def __call__(self) -> float:
-        """The pace now; measures once a second. Call it about as often as there are updates."""
-        if time.monotonic() >= self._measured_after:
-            self._meter.stop()
-            self._adapt(self._meter.take())
-            self._measured_after = time.monotonic() + MEASURE_S
-            self._meter.start()
+        """The pace now; measures now and then. Call it about as often as there are updates."""
+        wall_s = time.monotonic() - self._measured_at
+        if wall_s >= MEASURE_S:
+            now = cpu_times(self._workers())
+            used_s = sum(now[pid] - self._before[pid] for pid in now.keys() & self._before.keys())
+            self._measured_at, self._before = time.monotonic(), now
+            self._adapt(default_threads() - used_s / wall_s)
         return self._period_s
 
-    def _adapt(self, load: Load | None) -> None:
-        if load is None:  # unknown, as where a container has no clocks
-            return
-        free_cores = load.cores - load.other_cores
+    def _adapt(self, free_cores: float) -> None:
         if free_cores < TAKEN_CORES:
             self._period_s = BUSY_PERIOD_S
         elif free_cores > FREE_CORES:

@@ -89,7 +89,7 @@ class LoadMeter:
 
     def start(self) -> None:
         """Start an interval."""
-        excluded = _cpu_times(self._excluded_pids())
+        excluded = cpu_times(self._excluded_pids())
         # The clock is read last here and first in `stop`: the meter itself is not measured.
         self._started = _Clock.now(), excluded
 
@@ -99,7 +99,7 @@ class LoadMeter:
             return
         now = _Clock.now()
         (start, excluded_before), self._started = self._started, None
-        excluded = _cpu_times(excluded_before)
+        excluded = cpu_times(excluded_before)
         wall_s = now.wall_s - start.wall_s
         busy_s = now.cores * wall_s - (now.idle_s - start.idle_s)
         self._wall_s += wall_s
@@ -152,6 +152,19 @@ def wait_for_quiet(
     return True
 
 
+def cpu_times(pids: Iterable[int]) -> dict[int, float]:
+    """CPU seconds of each process with all its children; without processes that have ended."""
+    found = {}
+    for pid in pids:
+        try:
+            process = psutil.Process(pid)
+            family = [process, *process.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            continue
+        found[pid] = sum(map(_cpu_time, family))
+    return found
+
+
 class _Clock(NamedTuple):
     """A reading of the CPU clocks."""
 
@@ -180,19 +193,6 @@ def _core_times() -> list[Any]:
     usable = [core for core in os.sched_getaffinity(0) if core < len(every)]
     # Offline cores have no entry; if that shifts the indices, all cores are counted.
     return [every[core] for core in usable] if len(usable) == default_threads() else list(every)
-
-
-def _cpu_times(pids: Iterable[int]) -> dict[int, float]:
-    """CPU seconds of each process with all its children; without processes that have ended."""
-    found = {}
-    for pid in pids:
-        try:
-            process = psutil.Process(pid)
-            family = [process, *process.children(recursive=True)]
-        except psutil.NoSuchProcess:
-            continue
-        found[pid] = sum(map(_cpu_time, family))
-    return found
 
 
 def _cpu_time(process: psutil.Process) -> float:

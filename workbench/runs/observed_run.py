@@ -147,6 +147,11 @@ class ObservedRun(LabelledRun, RecordedRun):
         """Process id of the watchdog, the worker's parent, if this object started it."""
         return self._worker.pid if self._worker is not None and self.has_worker else None
 
+    @property
+    def worker_pid(self) -> int | None:
+        """Process id of the worker that was started last, by any process; None before."""
+        return self._activity.now().worker_pid
+
     def waits_after(self, step: int) -> bool:
         """Whether the worker has taken `step` steps and waits until more are granted."""
         return self._activity.now().waits_after_step >= step

@@ -238,5 +238,11 @@ def is_part(run: Run, job: Job) -> bool:
     return any(each.id == run.id for each in job.runs.values())
 
 
+def worker_pids(job: Job) -> list[int]:
+    """Process ids of the workers of a job that are in progress, whoever started them."""
+    running = [run.worker_pid for run in job.runs.values() if not run.ended]
+    return [pid for pid in running if pid is not None]
+
+
 def _any_failed(runs: dict[str, Run]) -> bool:
     return any(run.error is not None for run in runs.values())

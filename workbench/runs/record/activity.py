@@ -47,6 +47,8 @@ class Activity:
         self.state: Status = "starting"
         self.phase = "starting the worker"
         """Progress of the start-up, as a short text."""
+        self.worker_pid: int | None = None
+        """Process id of its last worker, which may have ended."""
         self.done_steps = 0
         self.waits_after_step = -1
         """The last granted step, if the worker is waiting for more."""
@@ -85,6 +87,8 @@ class Activity:
             case "saved":
                 self.answered_saves = event["request"]
                 self.save_refused_step = None if event.get("finite", True) else event["step"]
+            case "started":
+                self.worker_pid = event["pid"]
             case "phase":
                 self.phase = event["text"]
             case "built" | "resumed":
