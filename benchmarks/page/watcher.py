@@ -60,7 +60,7 @@ class Watcher:
         time.sleep(SETTLE_S)
         try:
             yield
-            self._execute("assert page.controller.state.active, page.status.message")
+            self._execute("assert not page.wait(0), page.status.message")
         finally:
             self._execute("page.close()")
 

@@ -13,6 +13,7 @@ import pytest
 import workbench as wb
 from tests.processes import gone, until
 from tests.runs.fake_runs import launched_elsewhere, worker_of
+from workbench.controller.jobs.job import Training, worker_pids
 from workbench.data import Dataset
 from workbench.errors import ConfigError
 from workbench.run_folder.control import grant
@@ -55,6 +56,7 @@ def test_a_run_that_is_built_when_its_kernel_goes_is_interrupted_at_once(
 def test_a_detached_run_continues_and_is_controlled_by_another_process(saved_digits: Path) -> None:
     parent, run, worker = launched_elsewhere(saved_digits, steps=LONG, detached=True, step_ms=5)
     until(lambda: run.progress.done_steps > 0)
+    assert worker_pids(Training.of(run)) == [worker], "what it takes is not other programs'"
     parent.kill()
     parent.wait()
     seen = run.progress.done_steps

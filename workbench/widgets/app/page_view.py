@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.compare import Comparison, RunComparison
-from workbench.controller.jobs.job import ComparisonJob, Job, model_of
+from workbench.controller.jobs.job import ComparisonJob, Job, model_of, worker_pids
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.recorded_runs.result_table import comparison_table, result_table
 from workbench.controller.state import PREPARING, State
@@ -60,10 +60,8 @@ class PageView(View):
         """Name of the chosen model."""
 
     def worker_pids(self) -> list[int]:
-        """Process ids of the workers of the job in progress."""
-        job = self.job
-        runs = [] if job is None else list(job.runs.values())
-        return [run.watchdog_pid for run in runs if run.watchdog_pid is not None]
+        """Process ids of the workers of the job in progress, whoever started them."""
+        return [] if self.job is None else worker_pids(self.job)
 
     def show_summary(self, _: Any = None) -> None:
         """Show in the bar what the comparison in view came to; of which model, if of another."""

@@ -13,7 +13,8 @@ import traitlets
 from workbench.controller.recorded_runs.run_detail import RunDescription
 from workbench.widgets.bundle import bundle
 
-DPI = 110
+DPI = 220
+"""Shown at half its size, so that it is sharp on fine screens and when it is enlarged."""
 
 
 class RunDetail(anywidget.AnyWidget):

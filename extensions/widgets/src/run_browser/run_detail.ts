@@ -59,7 +59,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     const trace = model.get("traceback");
     const problem = model.get("problem");
     const figure = png
-      ? [element("img", { src: `data:image/png;base64,${png}`, alt: model.get("figure_text") })]
+      ? [element("img", { srcset: `data:image/png;base64,${png} 2x`, alt: model.get("figure_text") })]
       : model.get("figure_text")
         ? [element("p", { class: "wb-hint" }, model.get("drawing") ? "Drawing the figure …" : "No step is recorded, so there is no figure.")]
         : [];
