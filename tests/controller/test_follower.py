@@ -33,3 +33,21 @@ def test_points_are_not_ahead_of_the_status() -> None:
     [state] = states
     assert state.status == "running"
     assert state.detail.startswith("step 2 of ")
+
+
+def test_the_step_is_that_of_the_engine_that_trains_now() -> None:
+    first, second = write_run("a", [STARTED]), write_run("b", [STARTED])
+    built = {"event": "built", "rss_before_bytes": 1}
+    append(first.folder.events_path, [built, steps(1, [0.1, 0.1])])
+    append(second.folder.events_path, [built])
+    job = Training.of(first)
+    job.engines = ["fake", "other"]
+    job.runs = {"fake": first, "other": second}
+    states: list[State] = []
+    follower = Follower(job, View(), states.append)
+    follower.poll()
+    assert states[-1].status == "running"
+    assert not states[-1].detail.startswith("step"), "not the last step of the one before"
+    append(second.folder.events_path, [steps(1, [0.1])])
+    follower.poll()
+    assert states[-1].detail.startswith("step 1 of ")

@@ -126,9 +126,13 @@ class Follower:
     def _where(self) -> str:
         if not self._done_steps:
             return self._elapsed
-        engine, done = list(self._done_steps.items())[-1]
         if isinstance(self.job, ComparisonJob):  # the others go on when one has failed
             engine, done = max(self._done_steps.items(), key=lambda item: item[1])
+        else:
+            engine = list(self.job.runs)[-1]
+            done = self._done_steps.get(engine, 0)
+        if not done:  # those before it have taken all of theirs
+            return self._elapsed
         if step_word(self.job.runs[engine].spec) == "round":
             return f"round {done:,} of {self._total_steps:,}"
         return f"step {done:,} of {self._total_steps:,}, epoch {self._epoch}"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 WINDOW_S = 20.0
 """Window of the speed in seconds: longer is steadier, shorter adapts sooner."""
-FIRST_S = 1.0
+FIRST_S = 3.0
 """Seconds to measure before a remaining time is shown."""
 
 

@@ -12,17 +12,12 @@ import { type Palette, readPalette } from "../drawing/marks";
 import { Minimap } from "../drawing/minimap";
 import { CanvasPainter, SvgPainter } from "../drawing/painter";
 import { type Scene, SceneMaker } from "../drawing/scene";
+import { SceneRequests } from "./scene_requests";
+import { step } from "./walk";
 
 export interface PaneListener {
   onOpened: (groups: ReadonlySet<number>) => void;
   onScene: () => void;
-}
-
-/** A scene that is made, which the pane may show. */
-interface Making {
-  open: ReadonlySet<number>;
-  scene: Promise<Scene | null>;
-  abort: AbortController;
 }
 
 /** How long a layout may take before the pane says that it is in progress, in milliseconds. */
@@ -41,14 +36,11 @@ export class Pane {
   private readonly canvas = element("canvas", { "aria-hidden": "true" });
   readonly camera = new Camera();
   private readonly minimap: Minimap;
-  private readonly maker: SceneMaker;
+  private readonly requests: SceneRequests;
   private readonly busy = element("div", { class: "wb-graph-busy", role: "status", hidden: "" });
   private readonly resized: ResizeObserver;
   private palette: Palette | null = null;
   private painter: CanvasPainter | null = null;
-  private making: Making | null = null;
-  /** What opening the selected group would show. */
-  private ahead: Making | null = null;
   private frame = 0;
   /** Whether the user has panned or zoomed, which fixes the view. */
   private moved = false;
@@ -59,7 +51,8 @@ export class Pane {
     layouts: LayoutClient,
     private readonly listener: PaneListener,
   ) {
-    this.maker = new SceneMaker(data, (input, signal) => layouts.layOut(input, signal));
+    const maker = new SceneMaker(data, (input, signal) => layouts.layOut(input, signal));
+    this.requests = new SceneRequests(maker);
     this.minimap = new Minimap((center) => {
       const { width, height } = this.size;
       this.camera.x = center.x - width / this.camera.scale / 2;
@@ -90,15 +83,11 @@ export class Pane {
 
   /** Opens exactly these groups; keeps `anchor` where it stands. Gives up what is in progress. */
   async show(open: ReadonlySet<number>, anchor: Item | null = null): Promise<boolean> {
-    this.making?.abort.abort();
-    const prepared = this.ahead && sameGroups(this.ahead.open, open) ? this.ahead : null;
-    if (!prepared) this.ahead?.abort.abort();
-    this.ahead = null;
-    const making = (this.making = prepared ?? this.begin(open));
+    const request = this.requests.ask(open);
     const timer = window.setTimeout(() => this.sayBusy(), PATIENCE_MS);
-    const scene = await making.scene;
+    const scene = await request.scene;
     window.clearTimeout(timer);
-    if (making === this.making) this.busy.hidden = true;
+    if (this.requests.isLast(request)) this.busy.hidden = true;
     if (!scene) return false;
     const first = this.scene === null;
     const before = anchor === null ? undefined : this.scene?.box.get(anchor);
@@ -121,8 +110,7 @@ export class Pane {
 
   /** Lays out what opening a closed group would show, as whoever selects one may open it next. */
   prepare(group: number): void {
-    this.ahead?.abort.abort();
-    this.ahead = this.open.has(group) ? null : this.begin(new Set(this.open).add(group));
+    this.requests.prepare(this.open.has(group) ? null : new Set(this.open).add(group));
   }
 
   /** Opens or closes one group. */
@@ -131,7 +119,12 @@ export class Pane {
     if (!open.delete(group)) open.add(group);
     if (await this.show(open, -group)) {
       const box = this.scene?.box.get(-group);
-      if (box && open.has(group)) this.camera.reveal(box, this.size, this.minimap.covered);
+      if (box && open.has(group)) {
+        this.camera.reveal(box, this.size, this.minimap.covered);
+        // Of a group that is larger than the surface, the corner may be empty.
+        const first = this.scene && this.scene.box.get(step(this.scene, -group, "down") ?? -group);
+        if (first) this.camera.reveal(first, this.size, this.minimap.covered);
+      }
       this.redraw();
       this.listener.onOpened(this.open);
     }
@@ -209,8 +202,7 @@ export class Pane {
   }
 
   close(): void {
-    this.making?.abort.abort();
-    this.ahead?.abort.abort();
+    this.requests.close();
     this.resized.disconnect();
     cancelAnimationFrame(this.frame);
   }
@@ -287,16 +279,9 @@ export class Pane {
 
   /** Gives up the layout that is in progress. */
   cancel(): void {
-    this.making?.abort.abort();
+    const focused = this.busy.contains(document.activeElement);
+    this.requests.cancel();
     this.busy.hidden = true;
+    if (focused) this.surface.focus({ preventScroll: true });
   }
-
-  private begin(open: ReadonlySet<number>): Making {
-    const abort = new AbortController();
-    return { open, abort, scene: this.maker.make(open, abort.signal) };
-  }
-}
-
-function sameGroups(first: ReadonlySet<number>, second: ReadonlySet<number>): boolean {
-  return first.size === second.size && [...first].every((group) => second.has(group));
 }

@@ -73,4 +73,20 @@ describe("a pane", () => {
     expect([...shown.open]).toEqual([GROUP]);
     shown.close();
   });
+
+  it("keeps the focus in the graph where its button Cancel is pressed", async () => {
+    const { pane: shown } = pane();
+    document.body.append(shown.root);
+    await shown.show(new Set());
+    const busy = shown.root.querySelector<HTMLElement>(".wb-graph-busy")!;
+    const button = document.createElement("button");
+    busy.append(button);
+    busy.hidden = false;
+    button.focus();
+    shown.cancel();
+    expect(busy.hidden).toBe(true);
+    expect(document.activeElement).toBe(shown.surface);
+    shown.close();
+    shown.root.remove();
+  });
 });
