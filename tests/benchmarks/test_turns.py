@@ -1,4 +1,4 @@
-"""The run that the benchmarks of the loop and of the page measure is followed as one in progress."""
+"""The run that benchmarks of the loop and of the page measure is followed as one in progress."""
 
 from __future__ import annotations
 

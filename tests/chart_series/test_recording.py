@@ -139,6 +139,24 @@ def test_the_loss_of_a_trained_model_has_no_incident(seed: int) -> None:
     assert one.incidents == []
 
 
+@pytest.mark.parametrize("first", [0.0, 4e-8, 0.0013])
+def test_a_model_that_is_trained_further_at_a_higher_rate_has_no_incident(first: float) -> None:
+    losses = np.array([first, 0.6, 0.0018, *np.linspace(0.3, 0.01, 97)])
+    one, ones = Recording(), np.ones(100)
+    one.add(np.arange(1, 101), ones, 32 * ones, losses, ones)
+    assert one.incidents == []
+
+
+def test_a_loss_that_explodes_and_stays_rough_is_pointed_at() -> None:
+    """As of SGD with a rate of 100: some of its losses are low again."""
+    rough = 5.0 * np.exp(np.random.default_rng(0).normal(0.0, 0.5, 57))
+    rough[[10, 30, 40]] = 0.5
+    losses = np.array([0.7, 47.0, 1.9e9, *rough])
+    one, ones = Recording(), np.ones(60)
+    one.add(np.arange(1, 61), ones, 32 * ones, losses, ones)
+    assert [(incident.kind, incident.step) for incident in one.incidents] == [("leap", 2)]
+
+
 def test_smoothing_is_the_mean_weighted_by_age() -> None:
     step = np.array([1.0, 2.0, 3.0, 4.0])
     values = np.array([1.0, 5.0, np.nan, 8.0])

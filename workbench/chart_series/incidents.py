@@ -21,10 +21,12 @@ leap is as far above all that come after it.
 """
 RECOVERED = 0.9
 """Multiple of the first loss below which a loss has recovered from a leap."""
-RECOVERED_SHARE = 0.02
+RECOVERED_SHARE = 0.1
 """Part of the steps after a leap that may be below that by chance."""
 LARGE_BATCH = 16
 """Samples from which the loss of one batch is near that of others."""
+TRAINED = 0.1
+"""A first loss below this is that of a trained model: later ones are many times as high, or low."""
 ADVICE = "a lower learning rate helps in most cases"
 
 
@@ -66,8 +68,8 @@ class IncidentWatch:
         self._beginning += loss[: max(0, missing)].tolist()
         if self._diverged is None and len(self._beginning) == START_STEPS:
             self._detect_divergence(step, loss)
-        if self._leap is None and self._first_samples >= LARGE_BATCH:
-            high = step[loss > FROM_FIRST * self._beginning[0]] if self._beginning else step[:0]
+        if self._leap is None and self._first_tells:
+            high = step[loss > FROM_FIRST * self._beginning[0]]
             self._leap = int(high[0]) if len(high) else None
         if self._leap is not None:
             after = loss[step > self._leap]
@@ -77,10 +79,16 @@ class IncidentWatch:
         self._recent = np.concatenate([self._recent, loss])[-(WINDOW_STEPS - 1) :]
         self._recent_steps = np.concatenate([self._recent_steps, step])[-(WINDOW_STEPS - 1) :]
 
+    @property
+    def _first_tells(self) -> bool:
+        """Whether the first loss alone says where the others begin."""
+        known = bool(self._beginning) and self._first_samples >= LARGE_BATCH
+        return known and self._beginning[0] >= TRAINED
+
     def _detect_divergence(self, step: np.ndarray, loss: np.ndarray) -> None:
         every = np.concatenate([self._recent, loss])
         limits = [(DIVERGED * float(np.mean(self._beginning)), HIGH_STEPS)]
-        if self._first_samples >= LARGE_BATCH:
+        if self._first_tells:
             limits.append((FROM_FIRST * self._beginning[0], WINDOW_STEPS))
         found = [_first_high(every, limit, steps) for limit, steps in limits if limit > 0]
         known = [index for index in found if index is not None]
