@@ -9,7 +9,12 @@ import pytest
 from tests.controller.recording_view import PATIENCE_S, until
 from workbench.controller.background import footprint_predictor
 from workbench.controller.tasks.task import Table, TaskResult
-from workbench.widgets.artifacts.artifact_builder import PROFILE, STOP_PROFILE, ArtifactBuilder
+from workbench.widgets.artifacts.artifact_builder import (
+    PROFILE,
+    PROFILE_AGAIN,
+    STOP_PROFILE,
+    ArtifactBuilder,
+)
 
 
 def test_profiling_has_a_button_where_the_graphs_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,6 +42,10 @@ def test_profiling_has_a_button_where_the_graphs_are(monkeypatch: pytest.MonkeyP
         until(lambda: "division by zero" in step.controller.state.message)
         until(lambda: step.profiler.label == PROFILE)
         until(lambda: step.profiler.enabled)
+        step.controller.predict()  # other artifacts, with which the colours are gone
+        until(lambda: step.profiler.label == PROFILE_AGAIN)
+        step.controller.choose_model("digits-cnn")
+        until(lambda: step.profiler.label == PROFILE)
     finally:
         step.close()
 

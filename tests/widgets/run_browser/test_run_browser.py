@@ -127,6 +127,21 @@ def test_an_open_run_whose_folder_is_removed_is_reported(wire: Wire, digits: Dat
     assert wire.browser.detail.heading != "", "what was read before stays"
 
 
+@pytest.mark.fault
+def test_a_selected_run_whose_folder_is_removed_is_reported(wire: Wire, digits: Dataset) -> None:
+    kept, removed, deleted = recorded(digits), recorded(digits), recorded(digits, "ondevice")
+    table = wire.browser.table
+    until(lambda: len(table._rows) == 3)
+    table.selected = [kept.id, removed.id, deleted.id]
+    wire.press("delete", [deleted.id])
+    until(lambda: table.selected == [kept.id, removed.id])
+    assert table.outcome == "done", "by the page itself"
+    shutil.rmtree(removed.path)
+    until(lambda: table.selected == [kept.id])
+    until(lambda: table.outcome == "error")
+    assert table.message == f"{removed.id}: another program removed the folder."
+
+
 def test_compared_runs_are_shown_below_as_the_app_shows_them(wire: Wire) -> None:
     ended = {"status": "completed"}
     runs = [

@@ -39,14 +39,17 @@ def offers() -> list[Offer]:
     found: dict[str, Offer] = {}
     for run in waiting:
         done, total = run.progress
+        ended = run.ended
+        if ended and run.status != "interrupted":  # it has ended since it was found
+            continue
         where = f"{step_word(run.spec)} {done:,} of {total:,}."
-        how = "was interrupted at" if run.ended else "is in progress:"
+        how = "was interrupted at" if ended else "is in progress:"
         comparison = comparisons.get(run.id)
         if comparison is not None:
             text = f"The comparison of {comparison.title} {how} {where}"
             found.setdefault(comparison.id, Offer(comparison.id, "open", text))
-        elif not run.ended or run.checkpoint is not None:
-            action = "resume" if run.ended else "follow"
+        elif not ended or run.checkpoint is not None:
+            action = "resume" if ended else "follow"
             text = f"{name_of(run)} {how} {where}"
             found[run.id] = Offer(run.id, action, text, str(run.folder.path))
     return list(found.values())[:OFFERED]

@@ -36,6 +36,7 @@ TYPING_S = 1.0
 """Time without a change after which typed settings are considered complete."""
 
 PROFILE = "Profile: time and memory of each node"
+PROFILE_AGAIN = "Profile again: these graphs are new"
 STOP_PROFILE = "Stop the profile"
 
 
@@ -79,7 +80,7 @@ class ArtifactBuilder(StandaloneStep):
         self.graphs = area("wb-graphs", [])
         """Contains the graphs of the artifacts once there are some."""
         self.model: Model | None = None
-        self.generating = self.profiling = False
+        self.generating = self.profiling = self.profiled = False
         self._shown: Any = None
         self._again: threading.Timer | None = None
         """Timer that generates again when nothing was typed for a while."""
@@ -194,6 +195,7 @@ class ArtifactsView(View):
         step.tree.show(None, {})
         step.graphs.children = []
         step._shown = None
+        step.profiled = False
         self.show_profile(None)
         if model is not None:
             step.footprint.doing = "Building the model"
@@ -223,6 +225,8 @@ class ArtifactsView(View):
         if prediction is not None:
             self._step.graph.show(prediction.artifacts)
             self._step.graphs.children = [self._step.profiler, self._step.graph]
+            if self._step.profiled:
+                self._step.profiler.label = PROFILE_AGAIN
         elif not doing and not problem:  # it was stopped
             self._step.graphs.children = []
             self._step._shown = None
@@ -235,4 +239,5 @@ class ArtifactsView(View):
         self._step.profiling = bool(doing)
         self._step.profiler.label = STOP_PROFILE if doing else PROFILE
         if profile is not None:
+            self._step.profiled = True
             self._step.graph.paint(profile)

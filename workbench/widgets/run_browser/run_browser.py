@@ -9,6 +9,7 @@ import ipywidgets
 import traitlets
 
 from workbench.controller.code.runs_code import runs_code
+from workbench.controller.jobs.outcome import listed
 from workbench.controller.recorded_runs.deleted_runs import DeletedRun
 from workbench.controller.recorded_runs.recorded_runs import RecordedRuns
 from workbench.controller.recorded_runs.run_detail import FOLDER_GONE, RunDescription
@@ -16,6 +17,7 @@ from workbench.controller.recorded_runs.runs_view import Outcome
 from workbench.load.base_sample import base_samples
 from workbench.runs import Run
 from workbench.runs.listing import Changes
+from workbench.runs.trash import is_deleted
 from workbench.widgets.compare import ComparisonView
 from workbench.widgets.page.code_panel import CodePanel
 from workbench.widgets.run_browser.run_actions import RunActions
@@ -247,7 +249,12 @@ class _View:
         self._table = browser.table
 
     def show_changes(self, changes: Changes) -> None:
+        selected = self._table.known(self._table.selected)
+        gone = [row for row in selected if row.id in changes.removed and not is_deleted(row.id)]
         self._table.change(changes)
+        if gone:
+            names = listed([row.name or row.id for row in gone])
+            self._table.show_outcome("error", f"{names}: another program removed the folder.")
         detail = self._browser.detail
         if detail.heading and detail.run_id in changes.removed:
             detail.problem = FOLDER_GONE
