@@ -36,9 +36,9 @@ def test_generation_of_artifacts_is_reported_from_start_to_end() -> None:
             )
         ]
         * 2,
-        ("done", "Generated the artifacts of digits-mlp."),
+        ("done", "Generated the artifacts of digits-mlp, with their graphs."),
         ("error", "No parameter is trained."),
-        ("done", "Generated the artifacts of digits-mlp."),
+        ("done", "Generated the artifacts of digits-mlp, with their graphs."),
         ("busy", "Profiling digits-mlp: tracing ONNX Runtime …"),
         ("done", "Profiled digits-mlp."),
         ("error", "The profile names no nodes."),

@@ -94,7 +94,7 @@ class Readiness(View):
             self._generating = f"Generating {of}: {doing} …"
             self.update()
         elif prediction is not None:
-            self._show(State("idle", "done", f"Generated {of}."))
+            self._show(State("idle", "done", f"Generated {of}, with their graphs."))
         elif problem:
             self.update()
         else:

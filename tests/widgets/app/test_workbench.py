@@ -139,6 +139,7 @@ def test_another_model_can_be_chosen_while_the_figure_of_a_run_is_made(
     page.set(steps=2)
     page.train()
     until(lambda: page.status.message.startswith("Trained "))
+    until(lambda: page.trainer.charts.hint == "No step was taken.")  # the step knows of the end
     page.models.choose("digits-cnn")
     until(lambda: page.status.message.startswith("digits-cnn is ready"))
     elsewhere = "The results of digits-mlp are among the recorded runs."

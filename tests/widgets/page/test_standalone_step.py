@@ -90,7 +90,10 @@ def test_a_step_alone_trains_a_model_without_a_dataset_of_its_own(
     builder.generate()
     assert builder.status is not None
     status = builder.status
-    until(lambda: status.message == "Generated the artifacts of mine.", 3 * PATIENCE_S)
+    until(
+        lambda: status.message == "Generated the artifacts of mine, with their graphs.",
+        3 * PATIENCE_S,
+    )
     until(lambda: builder.graphs.children)
     digits = wb.load_model("digits-mlp")
     digits.dataset = None

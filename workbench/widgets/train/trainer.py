@@ -146,7 +146,8 @@ class TrainView(View):
         self._hint = self._empty
         step.charts.hint = self._hint
         self._names_lock = threading.RLock()
-        """Held while the curves of the charts are chosen: engines of the form, or of a job."""
+        """Held while it is decided what is shown: the engines of the form, or the results of a
+        job."""
         step.engines.observe(self._name_chosen, "value")
         self._worst = WorstRowsReader()
         self._evaluated: set[str] = set()
@@ -166,15 +167,16 @@ class TrainView(View):
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._step.engines.update_for(model)
         self._hint = self._empty if model is None else READY_HINT
-        if self._job is None:
-            self._step.charts.hint = self._hint
-        elif model is not None and self._ended is not None:
-            shown = model_of(self._ended)
-            if shown != model.name:
-                self._ended = self._job = None
-                self._clear([])
-                self._step.charts.hint = results_in_runs(shown)
-        self._name_chosen()
+        with self._names_lock:
+            if self._job is None:
+                self._step.charts.hint = self._hint
+            elif model is not None and self._ended is not None:
+                shown = model_of(self._ended)
+                if shown != model.name:
+                    self._ended = self._job = None
+                    self._clear([])
+                    self._step.charts.hint = results_in_runs(shown)
+            self._name_chosen()
 
     def _name_chosen(self, _: Any = None) -> None:
         """Until a job is shown, name the chosen engines: the charts would move as it starts."""
@@ -263,11 +265,12 @@ class TrainView(View):
         if self._compares:
             self._compares = False
             return
-        self._ended = job
         self._refresh()
-        self._step.charts.evaluates = False
-        self._step.charts.hint = NOTHING_HINT
-        self._step.statistics.show(job.runs, notes=True)
+        with self._names_lock:  # another model may be chosen meanwhile
+            self._ended = job
+            self._step.charts.evaluates = False
+            self._step.charts.hint = NOTHING_HINT
+            self._step.statistics.show(job.runs, notes=True)
 
     def job_failed(self) -> None:
         self._compares = False
