@@ -109,10 +109,7 @@ class IncidentWatch:
             found.append(Incident("diverged", step, text))
         elif self._leap is not None and self._has_not_recovered:
             step = self._leap
-            text = (
-                f"loss leaps at step {step:,} and does not fall below its first value again; "
-                f"{ADVICE}"
-            )
+            text = f"loss leaps at step {step:,} and does not recover; {ADVICE}"
             found.append(Incident("leap", step, text))
         return found
 

@@ -11,7 +11,7 @@ import workbench as wb
 from tests.runs.recorded import changed, recorded
 from tests.runs.written import steps, write_run
 from workbench.controller.follower import Follower
-from workbench.controller.jobs.job import ComparisonJob, Training
+from workbench.controller.jobs.job import ComparisonJob, Training, worker_pids
 from workbench.controller.jobs.outcome import outcome_of
 from workbench.controller.recorded_runs.run_detail import describe_run
 from workbench.controller.state import State
@@ -62,6 +62,18 @@ def test_engines_train_one_after_another_even_when_one_fails(
     assert str(training.runs["pytorch"].folder.log_path) in failed
     assert trained.startswith("digits-mlp on fake: 60 steps")
     assert training.plot().axes
+
+
+def test_what_a_worker_takes_while_it_starts_is_the_jobs_own(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"build_ms": 60_000}))
+    run = wb.train("digits-mlp", digits, engine="fake", steps=60, evaluate=False)
+    job = Training.of(run)
+    assert worker_pids(job) == [run.watchdog_pid], "before its first event too"
+    run.stop()
+    assert run.wait(PATIENCE_S).ended
+    assert worker_pids(job) == []
 
 
 def test_engines_that_fail_alike_share_a_sentence_and_keep_their_logs(

@@ -239,8 +239,11 @@ def is_part(run: Run, job: Job) -> bool:
 
 
 def worker_pids(job: Job) -> list[int]:
-    """Process ids of the workers of a job that are in progress, whoever started them."""
-    running = [run.worker_pid for run in job.runs.values() if not run.ended]
+    """Process ids whose families are the workers of a job in progress, whoever started them.
+
+    A watchdog is known from the launch on, a worker of another process once it has started.
+    """
+    running = [run.watchdog_pid or run.worker_pid for run in job.runs.values() if not run.ended]
     return [pid for pid in running if pid is not None]
 
 

@@ -145,7 +145,7 @@ class TrainView(View):
         """The hint while there is no model."""
         self._hint = self._empty
         step.charts.hint = self._hint
-        self._names_lock = threading.RLock()
+        self._shown_lock = threading.RLock()
         """Held while it is decided what is shown: the engines of the form, or the results of a
         job."""
         step.engines.observe(self._name_chosen, "value")
@@ -167,7 +167,7 @@ class TrainView(View):
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._step.engines.update_for(model)
         self._hint = self._empty if model is None else READY_HINT
-        with self._names_lock:
+        with self._shown_lock:
             if self._job is None:
                 self._step.charts.hint = self._hint
             elif model is not None and self._ended is not None:
@@ -180,7 +180,7 @@ class TrainView(View):
 
     def _name_chosen(self, _: Any = None) -> None:
         """Until a job is shown, name the chosen engines: the charts would move as it starts."""
-        with self._names_lock:
+        with self._shown_lock:
             if self._job is None:
                 charts, known = self._step.charts, self._hint != self._empty
                 charts.reset(self._step.engines.value if known else [], hint=charts.hint)
@@ -203,7 +203,7 @@ class TrainView(View):
             if self._step.charts.empty:
                 self._step.charts.hint = self._hint
             return
-        with self._names_lock:
+        with self._shown_lock:
             self._job, self._ended = job, None
             self._clear(job.engines)
         self._step.charts.evaluates = any(
@@ -266,7 +266,7 @@ class TrainView(View):
             self._compares = False
             return
         self._refresh()
-        with self._names_lock:  # another model may be chosen meanwhile
+        with self._shown_lock:  # another model may be chosen meanwhile
             self._ended = job
             self._step.charts.evaluates = False
             self._step.charts.hint = NOTHING_HINT
