@@ -86,7 +86,7 @@ class Controller:
         find, load = self._models.loading_of, self._models.loading_with_data
         self.artifacts = Predictor(self.views, load, find)
         self.tasks = TaskRunner(self.views, self.setup, find, load)
-        self.views.add(self.tasks)
+        self.views.add(self.tasks, self._models.check)
         self.typed.observe(self.tasks.update)
 
     def choose_model(self, model: Model | str) -> None:

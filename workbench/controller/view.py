@@ -94,9 +94,9 @@ class Views(View):
         for name in EVENTS:
             setattr(self, name, self._to_all(name))
 
-    def add(self, view: View) -> None:
-        """Notify `view` too, from now on."""
-        self._views.append(view)
+    def add(self, *views: View) -> None:
+        """Notify `views` too, from now on."""
+        self._views.extend(views)
 
     def _to_all(self, name: str) -> Any:
         def notify(*values: Any, **named: Any) -> None:

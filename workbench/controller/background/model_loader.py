@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from workbench.child_process.cancellation import Cancellation, CancelledError
+from workbench.controller.background.model_check import ModelCheck, ShowIfCurrent
 from workbench.controller.model.data_preview import data_preview
 from workbench.controller.model.inspection import layer_rows
 from workbench.controller.model.sources import Sources
@@ -17,9 +17,6 @@ from workbench.controller.view import View
 from workbench.data import Dataset, check_fit
 from workbench.errors import DataError, ModelError
 from workbench.models import Model
-
-ShowIfCurrent = Callable[[Callable[[], None]], bool]
-"""Shows something in the view, unless there is a newer choice; returns whether there is none."""
 
 
 class _Loaded(NamedTuple):
@@ -75,8 +72,7 @@ class ModelLoader:
         self._loaded: _Loaded | None = None
         self._dataset = ("", "", "")
         """Dataset, target column and group column, see `Sources.dataset`."""
-        self._check = Cancellation()
-        """Of the check of the chosen model."""
+        self.check = ModelCheck(view, on_error)
         self._choices = {"model": 0, "dataset": 0}
         """Number of choices so far; the results of earlier ones are dropped."""
         self._thread = RequestThread("workbench-model", on_error)
@@ -95,17 +91,16 @@ class ModelLoader:
             self._chosen = chosen
             if isinstance(model, Model):
                 self._loaded = _Loaded(model, chosen[0], None)
-            earlier, self._check = self._check, Cancellation()
-            check = self._check
-        earlier.cancel()
         if isinstance(model, Model):
             self._on_loaded(model)
-        self._begin("model", lambda show: self._show(chosen, show, check))
+        show = self._newest("model")
+        self.check.drop()
+        self._load_in_thread("model", show, lambda: self._show(chosen, show))
 
     def choose_dataset(self, dataset: str, target: str = "", groups: str = "") -> None:
         """Choose a dataset, to be shown; returns immediately."""
         self._dataset = (dataset.strip(), target.strip(), groups.strip())
-        self._begin("dataset", self._show_data)
+        self._begin_data()
 
     def loss_changed(self) -> None:
         """Check again whether the dataset fits, if the loss has changed since."""
@@ -113,7 +108,7 @@ class ModelLoader:
         if model is None or self._checked_loss is None:
             return
         if self._loss(model) != self._checked_loss:
-            self._begin("dataset", self._show_data)
+            self._begin_data()
 
     def loading(self, source: str, example_inputs: str = "") -> Callable[[], Model | None]:
         """A function that loads the current `source`, independently of later choices.
@@ -185,11 +180,15 @@ class ModelLoader:
 
     def close(self) -> None:
         """End the thread; what is being loaded is dropped."""
-        self._check.cancel()
+        self.check.drop()
         self._thread.close()
 
-    def _begin(self, what: str, work: Callable[[ShowIfCurrent], None]) -> None:
-        """Load on a new thread; what it would show is dropped after the next choice."""
+    def _begin_data(self) -> None:
+        show = self._newest("dataset")
+        self._load_in_thread("dataset", show, lambda: self._show_data(show))
+
+    def _newest(self, what: str) -> ShowIfCurrent:
+        """A new choice: what an earlier one would show is dropped."""
         with self._lock:
             self._choices[what] += 1
             number = self._choices[what]
@@ -198,17 +197,20 @@ class ModelLoader:
             self._thread.ask(lambda: action() if number == self._choices[what] else None)
             return number == self._choices[what]
 
+        return show
+
+    def _load_in_thread(self, what: str, show: ShowIfCurrent, work: Callable[[], None]) -> None:
         def report(error: Exception) -> None:
             show(lambda: self._on_error(error))
 
         thread = RequestThread(f"workbench-load-{what}", report)
-        thread.ask(lambda: work(show))
+        thread.ask(work)
         thread.close()
 
-    def _show(self, chosen: tuple[str, str], show: ShowIfCurrent, check: Cancellation) -> None:
+    def _show(self, chosen: tuple[str, str], show: ShowIfCurrent) -> None:
         if not chosen[0]:
             show(self._show_none)
-            self._begin("dataset", self._show_data)
+            self._begin_data()
             return
         show(lambda: self._view.show_layers(None, loading=True))
         try:
@@ -216,34 +218,14 @@ class ModelLoader:
         except BaseException as error:  # user code may raise anything
             problem = sentence_of(error)
             show(lambda: self._show_none(problem))
-            self._begin("dataset", self._show_data)  # that of the model before is gone
+            self._begin_data()  # that of the model before is gone
             raise
         if model is None or not show(lambda: self._view.show_model(model)):
             return
-        self._begin("dataset", self._show_data)
+        self._begin_data()
         rows = layer_rows(model.layers(), model.parameter_shapes)
         if show(lambda: self._view.show_layers(rows)):
-            self._show_check(model, show, check)
-
-    def _show_check(self, model: Model, show: ShowIfCurrent, cancellation: Cancellation) -> None:
-        """Show what ONNX Runtime can train; if that is unknown, everything can still be trained."""
-        from workbench.check import check
-
-        show(lambda: self._view.show_verdict("Checking what ONNX Runtime can train …"))
-        try:
-            with cancellation.applied():
-                found = check(model)
-        except CancelledError:
-            return
-        except Exception as error:
-            unknown = f"Not known whether it can be trained: {sentence_of(error)}"
-            show(lambda: self._view.show_verdict(unknown))
-            return
-        rows = layer_rows(
-            model.layers(), model.parameter_shapes, model.parameters, found.by_layer()
-        )
-        show(lambda: self._view.show_layers(rows))
-        show(lambda: self._view.show_verdict(f"{found.verdict} {found.counts}"))
+            self.check.begin(model, show)
 
     def _show_data(self, show: ShowIfCurrent) -> None:
         model = self._if_loaded(self._chosen)

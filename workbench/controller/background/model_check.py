@@ -1,0 +1,107 @@
+"""Checks the chosen model on a thread of its own, while no run is measured."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from workbench.child_process.cancellation import Cancellation, CancelledError
+from workbench.controller.model.inspection import LayerRow, layer_rows
+from workbench.controller.request_thread import RequestThread
+from workbench.controller.state import State, sentence_of
+from workbench.controller.view import View
+from workbench.models import Model
+
+ShowIfCurrent = Callable[[Callable[[], None]], bool]
+"""Shows something in the view, unless there is a newer choice; returns whether there is none."""
+
+CHECKING = "Checking what ONNX Runtime can train …"
+WAITING = "What ONNX Runtime can train is checked once the run has ended."
+
+
+class _Request(NamedTuple):
+    model: Model
+    show: ShowIfCurrent
+
+
+class ModelCheck(View):
+    """Shows what ONNX Runtime can train of the model that was asked for last.
+
+    A check may take all cores for a minute, so a job that begins ends it; it begins again once
+    the job has ended.
+    """
+
+    def __init__(self, view: View, on_error: Callable[[Exception], None]) -> None:
+        """Start with nothing to check.
+
+        Args:
+            view: shows the verdict, and the layers with what was found.
+            on_error: called with unexpected errors.
+        """
+        self._view = view
+        self._on_error = on_error
+        self._lock = threading.Lock()
+        """Protects the fields."""
+        self._request: _Request | None = None
+        """What is to be checked, until it has been."""
+        self._held = False
+        """Whether a job is in progress."""
+        self._cancellation = Cancellation()
+        """Of the check in progress."""
+
+    def begin(self, model: Model, show: ShowIfCurrent) -> None:
+        """Check `model`, now or after the job in progress; returns immediately."""
+        with self._lock:
+            self._cancellation.cancel()
+            self._request = _Request(model, show)
+            self._go_on_or_wait(self._request)
+
+    def drop(self) -> None:
+        """End the check without a word: another model is chosen."""
+        with self._lock:
+            self._cancellation.cancel()
+            self._request = None
+
+    def show_state(self, state: State) -> None:
+        """A job in progress holds the check up; the next state without one lets it go on."""
+        with self._lock:
+            if state.active == self._held:
+                return
+            self._held = state.active
+            self._cancellation.cancel()
+            if self._request is not None:
+                self._go_on_or_wait(self._request)
+
+    def _go_on_or_wait(self, request: _Request) -> None:
+        text = WAITING if self._held else CHECKING
+        if not request.show(lambda: self._view.show_verdict(text)) or self._held:
+            return
+        self._cancellation = cancellation = Cancellation()
+        thread = RequestThread("workbench-check", self._on_error)
+        thread.ask(lambda: self._check(request, cancellation))
+        thread.close()
+
+    def _check(self, request: _Request, cancellation: Cancellation) -> None:
+        """Show what ONNX Runtime can train; if that is unknown, everything can still be trained."""
+        from workbench.check import check
+
+        model, show = request
+        rows: Sequence[LayerRow] | None = None
+        try:
+            with cancellation.applied():
+                found = check(model)
+            shapes = model.parameter_shapes
+            rows = layer_rows(model.layers(), shapes, model.parameters, found.by_layer())
+            verdict = f"{found.verdict} {found.counts}"
+        except CancelledError:
+            return
+        except Exception as error:
+            verdict = f"Not known whether it can be trained: {sentence_of(error)}"
+        with self._lock:
+            if cancellation.cancelled:
+                return
+            self._request = None
+            if rows is not None:
+                show(lambda: self._view.show_layers(rows))
+            show(lambda: self._view.show_verdict(verdict))
