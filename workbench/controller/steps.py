@@ -108,16 +108,12 @@ class StepsView(View):
 
     def job_ended(self, job: Job) -> None:
         step = "compare" if isinstance(job, ComparisonJob) else "train"
-        self._failed[step] = job.failed
-        status = "failed" if job.failed else job.status
-        other = model_of(job) if self._model is not None else ""
-        self._ended[step] = status if other in ("", self._model_name) else f"{other}: {status}"
+        known = "" if self._model is None else self._model.name
+        if known in ("", model_of(job) or known):  # else the step of the chosen model is yet to do
+            self._failed[step] = job.failed
+            self._ended[step] = "failed" if job.failed else job.status
         self._running = ""  # now, though the figures of the job are yet to be made
         self.update()
-
-    @property
-    def _model_name(self) -> str:
-        return "" if self._model is None else self._model.name
 
     def _of_model(self) -> Step:
         if self._model is None:

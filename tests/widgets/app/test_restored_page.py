@@ -227,9 +227,18 @@ def test_a_run_of_another_model_is_named_beside_the_chosen_one(make_page: MakePa
     run = wb.train("digits-cnn", engine="fake", epochs=50)
     page.show(run)
     until(lambda: page.bar.title == "running: digits-cnn")
+    caption = "These are the results of digits-cnn; digits-mlp is chosen for the next run."
+    until(lambda: page.trainer.charts.caption == caption)
+    until(lambda: not page.trainer.charts.empty)
     run.stop()
     assert page.wait(PATIENCE_S)
     until(lambda: page.bar.title == "digits-mlp · digits")
+    assert page.trainer.charts.caption == caption
+    train = next(step for step in page.bar.steps if step["name"] == "train")
+    assert (train["state"], train["note"]) == ("ready", "ready"), "of the chosen model"
+    page.models.choose("digits-cnn")
+    until(lambda: page.trainer.charts.caption == "")
+    assert not page.trainer.charts.empty
 
 
 def test_recorded_runs_without_a_step_are_compared_and_leave_no_figure(make_page: MakePage) -> None:

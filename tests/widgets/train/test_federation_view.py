@@ -13,7 +13,7 @@ from workbench.controller.recorded_runs.run_detail import describe_run
 from workbench.controller.restore import restored
 from workbench.runs import Run
 from workbench.widgets.train.federation_view import MOST_CLIENTS, FederationView
-from workbench.widgets.train.trainer import Trainer, TrainView
+from workbench.widgets.train.trainer import Trainer
 
 
 def test_a_federated_run_is_shown() -> None:
@@ -59,7 +59,7 @@ def test_only_the_first_of_many_clients_are_listed() -> None:
 def test_the_step_train_shows_the_rounds_as_they_come() -> None:
     step = Trainer()
     try:
-        view = TrainView(step)
+        view = step.controller.views
         run = federated()
         view.job_started(Training.of(run))
         assert step.federation.heading

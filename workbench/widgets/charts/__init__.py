@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from workbench.widgets.charts.charts import (
+from workbench.widgets.charts.charts import Charts
+from workbench.widgets.charts.hints import (
     DATA_HINT,
     EMPTY_HINT,
     NOTHING_HINT,
     READY_HINT,
     WAITING_HINT,
-    Charts,
+    other_model,
     results_in_runs,
 )
 
@@ -19,5 +20,6 @@ __all__ = [
     "READY_HINT",
     "WAITING_HINT",
     "Charts",
+    "other_model",
     "results_in_runs",
 ]

@@ -20,6 +20,7 @@ from workbench.files.output_file import output_path
 from workbench.runs.record.reader import NewPoints
 from workbench.widgets.bundle import bundle
 from workbench.widgets.charts.export import FORMATS, ChartFile, write_chart
+from workbench.widgets.charts.hints import EMPTY_HINT, WAITING_HINT
 from workbench.widgets.charts.messages import (
     DETAIL_BLOCKS,
     OVERVIEW_BLOCKS,
@@ -35,17 +36,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from workbench.runs import Run
-
-EMPTY_HINT = "Choose a model and engines, then press Train."
-READY_HINT = "Press Train."
-DATA_HINT = "Choose a dataset in the step Model, then press Train."
-WAITING_HINT = "The lines begin with the first step."
-NOTHING_HINT = "No step was taken."
-
-
-def results_in_runs(model: str) -> str:
-    """Message in place of the results of another model."""
-    return f"The results of {model} are among the recorded runs."
 
 
 class Charts(ChartOptions, anywidget.AnyWidget):
@@ -81,6 +71,8 @@ class Charts(ChartOptions, anywidget.AnyWidget):
     """Whether evaluations will follow: their chart has its place before the first."""
     hint = traitlets.Unicode(EMPTY_HINT).tag(sync=True)
     """Text while there is nothing to show."""
+    caption = traitlets.Unicode().tag(sync=True)
+    """What else is to be known of the curves, in a sentence; empty: nothing."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._lock = threading.RLock()

@@ -44,6 +44,8 @@ interface Traits {
   evaluates: boolean;
   /** Text while there is nothing to show. */
   hint: string;
+  /** What else is to be known of the curves, in a sentence; empty: nothing. */
+  caption: string;
   axis: "step" | "time" | "samples";
   /** Name of a step; "round" for a federated run, whose rounds other charts also show. */
   step_name: "step" | "round";
@@ -182,12 +184,14 @@ export default () => {
       },
     });
     const together = element("div", { class: "wb-panels" }, ...panels.map((panel) => panel.root));
+    const caption = element("p", { class: "wb-notice", role: "status" });
     const names = element("p", { class: "wb-note wb-run-names" });
     const values = element("table", { class: "wb-table wb-values-table" });
     const scroller = element("div", { class: "wb-values" }, values);
     followOverflow(scroller, "Values", signal);
     el.append(
       element("div", { class: "wb-section-head" }, element("h2", {}, "Charts"), toolbar.root),
+      caption,
       names,
       together,
       scroller,
@@ -206,6 +210,8 @@ export default () => {
       toolbar.update(model.get("axis") as AxisName, model.get("smoothing"), state.window !== null, store.lastStep);
       const details = model.get("curves").map((curve) => curve.detail).filter(Boolean);
       setText(names, runNames(details));
+      setText(caption, model.get("caption"));
+      caption.hidden = caption.textContent === "";
       const hidden = !model.get("show_values") || store.empty;
       if (scroller.hidden !== hidden) scroller.hidden = hidden;
       if (!hidden) fillValuesTable(values, state);
@@ -236,7 +242,7 @@ export default () => {
     };
     if (model.get("window").length > 0) takeWindow();
     model.on("change:window", takeWindow);
-    for (const name of ["curves", "total_steps", "evaluates", "hint", "axis", "step_name", "smoothing", "scales", "hidden", "show_values"]) {
+    for (const name of ["curves", "total_steps", "evaluates", "hint", "caption", "axis", "step_name", "smoothing", "scales", "hidden", "show_values"]) {
       model.on(`change:${name}`, draw);
     }
     onThemeChange(() => {

@@ -1,0 +1,19 @@
+"""What charts say in place of curves, and above those of another model."""
+
+from __future__ import annotations
+
+EMPTY_HINT = "Choose a model and engines, then press Train."
+READY_HINT = "Press Train."
+DATA_HINT = "Choose a dataset in the step Model, then press Train."
+WAITING_HINT = "The lines begin with the first step."
+NOTHING_HINT = "No step was taken."
+
+
+def results_in_runs(model: str) -> str:
+    """Message in place of the results of another model."""
+    return f"The results of {model} are among the recorded runs."
+
+
+def other_model(shown: str, chosen: str) -> str:
+    """Caption of charts that do not show the chosen model."""
+    return f"These are the results of {shown}; {chosen} is chosen for the next run."

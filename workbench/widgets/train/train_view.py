@@ -1,0 +1,218 @@
+"""Shows the points and the outcome of a job in the step Train."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from workbench.controller import State
+from workbench.controller.engine_rows import EngineRows
+from workbench.controller.jobs.job import ComparisonJob, Job, model_of
+from workbench.controller.model.data_preview import DataPreview
+from workbench.controller.recorded_runs.worst_rows import WorstRowsReader
+from workbench.controller.view import View
+from workbench.models import Model
+from workbench.run_folder.events import Event
+from workbench.runs.record.activity import ENDED
+from workbench.runs.record.reader import NewPoints
+from workbench.widgets.charts import (
+    DATA_HINT,
+    EMPTY_HINT,
+    NOTHING_HINT,
+    READY_HINT,
+    Charts,
+    other_model,
+    results_in_runs,
+)
+from workbench.widgets.run_statistics import RunStatistics
+from workbench.widgets.train.engine_choice import EngineChoice
+from workbench.widgets.train.evaluation_view import EvaluationView
+from workbench.widgets.train.federation_view import FederationView
+from workbench.widgets.train.layer_statistics_view import LayerStatisticsView
+from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
+
+REFRESH_S = 1.0
+"""Interval at which rows and layers are updated during a run."""
+
+GIVE_DATA_HINT = "A dataset is missing."
+"""Hint of the charts where the step is used alone; the status says what to do."""
+
+
+class TrainParts(NamedTuple):
+    """The widgets of the step that show a job."""
+
+    engines: EngineChoice
+    charts: Charts
+    federation: FederationView
+    evaluation: EvaluationView
+    worst: WorstPredictionsView
+    layers: LayerStatisticsView
+    statistics: RunStatistics
+
+
+class TrainView(View):
+    """Shows the points and the outcome of a job."""
+
+    def __init__(self, parts: TrainParts, alone_hint: str | None = None) -> None:
+        """Start with no job.
+
+        Args:
+            parts: the widgets to show jobs in.
+            alone_hint: hint of the charts while there is no model, where the step is used alone;
+                None: it is a part of the app.
+        """
+        self._parts = parts
+        self._alone = alone_hint is not None
+        self._job: Job | None = None
+        """The shown job; not a comparison, which the step Compare shows."""
+        self._compares = False
+        """Whether the job in progress is a comparison."""
+        self._ended: Job | None = None
+        """The shown job, once it has ended."""
+        self._chosen = ""
+        """Name of the chosen model; empty without one."""
+        self._empty = EMPTY_HINT if alone_hint is None else alone_hint
+        """The hint while there is no model."""
+        self._hint = self._empty
+        parts.charts.hint = self._hint
+        self._shown_lock = threading.RLock()
+        """Held while it is decided what is shown: the engines of the form, or the results of a
+        job."""
+        parts.engines.observe(self._name_chosen, "value")
+        self._worst = WorstRowsReader()
+        self._evaluated: set[str] = set()
+        """Engines that were evaluated since their rows were shown."""
+        self._refresh_after = 0.0
+
+    def show_state(self, state: State) -> None:
+        self._parts.charts.flush()
+        if time.monotonic() >= self._refresh_after:
+            self._refresh()
+        # A job that has ended is active while its figure is made; another model may be chosen.
+        starting = state.active and state.status not in ENDED and not state.compares
+        if starting and state.message and self._parts.charts.empty:
+            # While a run starts, the charts show the current activity.
+            self._parts.charts.hint = f"{state.message} {state.detail}".strip()
+
+    def show_model(self, model: Model | None, problem: str = "") -> None:
+        self._parts.engines.update_for(model)
+        self._hint = self._empty if model is None else READY_HINT
+        self._chosen = "" if model is None else model.name
+        with self._shown_lock:
+            if self._job is None:
+                self._parts.charts.hint = self._hint
+            elif model is not None and self._ended is not None:
+                shown = model_of(self._ended)
+                if shown != model.name:
+                    self._ended = self._job = None
+                    self._clear([])
+                    self._parts.charts.hint = results_in_runs(shown)
+            self._name_chosen()
+            self._caption()
+
+    def _name_chosen(self, _: Any = None) -> None:
+        """Until a job is shown, name the chosen engines: the charts would move as it starts."""
+        with self._shown_lock:
+            if self._job is None:
+                charts, known = self._parts.charts, self._hint != self._empty
+                charts.reset(self._parts.engines.value if known else [], hint=charts.hint)
+                charts.evaluates = known
+
+    def _caption(self) -> None:
+        """Tell results of another model than the chosen one from those of it."""
+        shown = model_of(self._job)
+        other = shown and self._chosen and shown != self._chosen
+        self._parts.charts.caption = other_model(shown, self._chosen) if other else ""
+
+    def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
+        if self._hint != self._empty:
+            missing = GIVE_DATA_HINT if self._alone else DATA_HINT
+            shown = self._parts.charts.hint == self._hint
+            self._hint = missing if preview is None else READY_HINT
+            if shown:  # not what a run that starts does, or where the results before are
+                self._parts.charts.hint = self._hint
+
+    def show_engines(self, rows: EngineRows) -> None:
+        self._parts.engines.show(rows)
+
+    def job_started(self, job: Job) -> None:
+        self._compares = isinstance(job, ComparisonJob)
+        if self._compares:  # the results of the last training stay
+            if self._parts.charts.empty:
+                self._parts.charts.hint = self._hint
+            return
+        with self._shown_lock:
+            self._job, self._ended = job, None
+            self._clear(job.engines)
+            self._caption()
+        self._parts.charts.evaluates = any(
+            run.spec["config"].get("evaluate", True) for run in job.runs.values()
+        )
+        for run in job.runs.values():
+            if run.federation is not None:
+                self._parts.charts.step_name = "round"
+                self._parts.federation.begin(run, self._worst.classes(run))
+
+    def _clear(self, engines: Sequence[str]) -> None:
+        """Remove shown results and prepare for these engines."""
+        self._parts.charts.reset(engines)
+        self._parts.charts.step_name = "step"
+        self._parts.statistics.clear()
+        self._parts.federation.clear()
+        self._parts.evaluation.clear()
+        self._parts.worst.clear()
+        self._parts.layers.clear()
+        self._worst.clear()
+        self._evaluated = set()
+        self._refresh_after = 0.0
+
+    def show_total_steps(self, steps: int) -> None:
+        if not self._compares:
+            self._parts.charts.total_steps = steps
+
+    def add_points(self, engine: str, points: NewPoints) -> None:
+        if self._compares:
+            return
+        self._parts.charts.add(engine, points)
+        if self._job is not None and engine in self._job.runs:
+            self._parts.charts.name(engine, self._job.runs[engine])
+        self._parts.layers.add(engine, points.events, points.restored_step)
+        self._parts.federation.add(points.events)
+        if any(event["event"] == "evaluation" for event in points.events):
+            self._evaluated.add(engine)
+            self._show_evaluation(engine, points.events)
+
+    def _show_evaluation(self, engine: str, events: Sequence[Event]) -> None:
+        """With the names of the classes, which are those of the dataset that the run was given."""
+        run = self._job.runs.get(engine) if self._job is not None else None
+        if run is not None:
+            self._parts.evaluation.classes = self._worst.classes(run)
+        federated = run is not None and run.federation is not None
+        self._parts.evaluation.add(engine, events, federated)
+
+    def _refresh(self) -> None:
+        """Show the worst rows of the last evaluations, the layers and the rounds."""
+        self._parts.layers.flush()
+        self._parts.federation.flush()
+        evaluated, self._evaluated = self._evaluated, set()
+        for engine in evaluated:
+            if self._job is not None and engine in self._job.runs:
+                self._parts.worst.show(engine, *self._worst.rows(self._job.runs[engine]))
+        self._refresh_after = time.monotonic() + REFRESH_S
+
+    def job_ended(self, job: Job) -> None:
+        if self._compares:
+            self._compares = False
+            return
+        self._refresh()
+        with self._shown_lock:  # another model may be chosen meanwhile
+            self._ended = job
+            self._parts.charts.evaluates = False
+            self._parts.charts.hint = NOTHING_HINT
+            self._parts.statistics.show(job.runs, notes=True)
+
+    def job_failed(self) -> None:
+        self._compares = False
+        self._parts.charts.hint = self._hint
