@@ -83,7 +83,7 @@ def test_a_verdict_has_a_badge_and_a_level() -> None:
     busy = verdict_of(nothing, "b", Load(10.0, 9.0, 2), 2)
     assert busy == (
         "There is no ratio, as no round was measured for two; the machine was busy (other programs "
-        "used 0.9 of 2 cores): do not trust these figures.",
+        "used 0.9 of 2 cores): do not trust these figures, compare again once it is quiet.",
         "machine busy",
         "busy",
     )

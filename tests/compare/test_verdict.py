@@ -55,7 +55,8 @@ def test_a_busy_machine_is_mentioned_with_its_load() -> None:
     ratios = {"pytorch": ONE, "ondevice": Ratio(1.8, 1.6, 2.0)}
     verdict = verdict_of(ratios, "pytorch", BUSY, 2)
     assert verdict.sentence.endswith(
-        "; the machine was busy (other programs used 1.4 of 2 cores): do not trust these ratios."
+        "; the machine was busy (other programs used 1.4 of 2 cores): do not trust "
+        "these ratios, compare again once it is quiet."
     )
     assert (verdict.badge, verdict.level) == ("machine busy", "busy")
     # The same in the bar, which has room for a few words.
@@ -92,7 +93,7 @@ def test_without_a_ratio_it_says_why(engines: int, why: str) -> None:
     assert why in verdict.sentence
     assert verdict.level == "none"
     busy = verdict_of({"pytorch": nothing}, "pytorch", BUSY, engines)
-    assert busy.sentence.endswith("do not trust these figures.")
+    assert busy.sentence.endswith("do not trust these figures, compare again once it is quiet.")
     assert busy.level == "busy"
 
 

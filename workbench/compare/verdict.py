@@ -196,5 +196,6 @@ def _machine(load: Load | None, what: str) -> tuple[Level, str]:
     if load is None:
         return "unknown", "it is not known whether the machine was quiet"
     if load.busy:
-        return "busy", f"the machine was busy ({load.sentence}): do not trust these {what}"
+        state = f"the machine was busy ({load.sentence})"
+        return "busy", f"{state}: do not trust these {what}, compare again once it is quiet"
     return "quiet", "the machine was quiet"

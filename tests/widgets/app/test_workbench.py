@@ -36,6 +36,8 @@ def test_train_draws_every_step_and_keeps_a_figure(make_page: MakePage) -> None:
     assert losses[-1] < losses[0]
     assert (rates > 0).all()
     assert (memory > 1).all()
+    [mean] = wb.runs()["mean_samples_per_s"]
+    assert page.trainer.charts.rates == {"fake": pytest.approx(mean)}, "as in the list of runs"
     picture, table = page._figure.outputs
     assert base64.b64decode(picture["data"]["image/png"]).startswith(b"\x89PNG")
     assert picture["metadata"]["image/png"]["alt"] == page.status.message

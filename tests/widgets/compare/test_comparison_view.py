@@ -43,6 +43,9 @@ def test_recorded_runs_are_read_once_and_nothing_is_said_to_start(
         assert len(view.differences.runs) == 2
         assert said[1].startswith("Samples per second")
         assert filled == [view.comparison]
+        rates = {row["engine"]: row["cells"]["samples_per_s"] for row in view.table.rows}
+        assert view.charts.rates == rates, "the charts have the throughput of the table"
+        assert view.charts.rates_note == "mean"
         assert view.charts.verdict == said[1], "a saved picture contains it"
         view.clear("Deleted.")
         until(lambda: said[-1] == "Deleted.")

@@ -20,7 +20,7 @@ from workbench.files.output_file import output_path
 from workbench.runs.record.reader import NewPoints
 from workbench.widgets.bundle import bundle
 from workbench.widgets.charts.export import FORMATS, ChartFile, write_chart
-from workbench.widgets.charts.hints import EMPTY_HINT, WAITING_HINT
+from workbench.widgets.charts.hints import WAITING_HINT
 from workbench.widgets.charts.messages import (
     DETAIL_BLOCKS,
     OVERVIEW_BLOCKS,
@@ -29,6 +29,7 @@ from workbench.widgets.charts.messages import (
     facts,
     rank_memory_buffer,
 )
+from workbench.widgets.charts.notes import ChartNotes
 from workbench.widgets.charts.options import ChartOptions, is_range
 from workbench.widgets.charts.values import spreads, values_frame
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from workbench.runs import Run
 
 
-class Charts(ChartOptions, anywidget.AnyWidget):
+class Charts(ChartOptions, ChartNotes, anywidget.AnyWidget):
     """Shows the points of some runs, live.
 
     `add` adds the points of a `RunReader` and `flush` sends new points since the last flush, as
@@ -69,10 +70,6 @@ class Charts(ChartOptions, anywidget.AnyWidget):
     """Name of a step: "step", or "round" of a federated run, which has further charts."""
     evaluates = traitlets.Bool(False).tag(sync=True)
     """Whether evaluations will follow: their chart has its place before the first."""
-    hint = traitlets.Unicode(EMPTY_HINT).tag(sync=True)
-    """Text while there is nothing to show."""
-    caption = traitlets.Unicode().tag(sync=True)
-    """What else is to be known of the curves, in a sentence; empty: nothing."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._lock = threading.RLock()
@@ -114,7 +111,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
                 {"key": key, "label": (labels or {}).get(key, key), "detail": "", **styles[key]}
                 for key in keys
             ]
-            self.hidden, self.window, self.verdict = [], [], ""
+            self.hidden, self.window, self.verdict, self.rates = [], [], "", {}
             self.total_steps, self.hint = total_steps, hint
             self._send_recordings(self._recordings, full=True)
 

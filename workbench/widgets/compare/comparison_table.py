@@ -81,6 +81,14 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
         self.rows = []
         self.hint = hint
 
+    @property
+    def throughputs(self) -> tuple[dict[str, float], str]:
+        """Samples/s of each row that has them, and what they are: "median of rounds", or "mean"."""
+        [column] = [column for column in self.columns if column["key"] == "samples_per_s"]
+        cells = {row["engine"]: row["cells"]["samples_per_s"] for row in self.rows}
+        found = {name: cell for name, cell in cells.items() if cell is not None}
+        return found, column["unit"].removeprefix("samples/s, ")
+
     def show(
         self,
         comparison: Comparison | RunComparison,

@@ -206,6 +206,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
             self.charts.hint = "No step was taken."
             with self.table.hold_sync():
                 self.table.show(comparison, self._styles)
+            self.charts.rate(*self.table.throughputs)
             self.differences.show(comparison)
             # The table has the notes.
             self.statistics.show(comparison.runs, notes=False)

@@ -209,9 +209,19 @@ class TrainView(View):
         self._refresh()
         with self._shown_lock:  # another model may be chosen meanwhile
             self._ended = job
+            self._show_rates(job)
             self._parts.charts.evaluates = False
             self._parts.charts.hint = NOTHING_HINT
             self._parts.statistics.show(job.runs, notes=True)
+
+    def _show_rates(self, job: Job) -> None:
+        """The mean throughput of each run, as in the list of runs."""
+        charts = self._parts.charts
+        rates = {
+            engine: charts.recording(engine).mean_rate(run.config.warmup_steps)
+            for engine, run in job.runs.items()
+        }
+        charts.rate(rates, "mean")
 
     def job_failed(self) -> None:
         self._compares = False

@@ -46,6 +46,10 @@ interface Traits {
   hint: string;
   /** What else is to be known of the curves, in a sentence; empty: nothing. */
   caption: string;
+  /** Throughput of each whole run in samples/s, where it is known. */
+  rates: Record<string, number>;
+  /** What `rates` are: "mean", or "median of rounds". */
+  rates_note: string;
   axis: "step" | "time" | "samples";
   /** Name of a step; "round" for a federated run, whose rounds other charts also show. */
   step_name: "step" | "round";
@@ -96,6 +100,8 @@ export default () => {
       totalSteps: () => model.get("total_steps"),
       evaluates: () => model.get("evaluates"),
       hint: () => model.get("hint"),
+      rates: () => model.get("rates"),
+      ratesNote: () => model.get("rates_note"),
       axis: () => model.get("axis"),
       stepName: () => model.get("step_name"),
       smoothing: () => model.get("smoothing"),
@@ -242,7 +248,7 @@ export default () => {
     };
     if (model.get("window").length > 0) takeWindow();
     model.on("change:window", takeWindow);
-    for (const name of ["curves", "total_steps", "evaluates", "hint", "caption", "axis", "step_name", "smoothing", "scales", "hidden", "show_values"]) {
+    for (const name of ["curves", "total_steps", "evaluates", "hint", "caption", "rates", "rates_note", "axis", "step_name", "smoothing", "scales", "hidden", "show_values"]) {
       model.on(`change:${name}`, draw);
     }
     onThemeChange(() => {

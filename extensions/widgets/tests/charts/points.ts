@@ -2,6 +2,7 @@
 
 import type { BlockHeader } from "../../src/charts/series/block";
 import type { CurveLook } from "../../src/charts/panel/legend";
+import type { ViewContext } from "../../src/charts/panel/view_state";
 import { type Facts, type PointsMessage, SeriesStore } from "../../src/charts/series/series_store";
 
 const facts: Facts = {
@@ -83,3 +84,18 @@ export function storeOf(...parts: Part[]): SeriesStore {
 export function look(key: string, dash: number[] = []): CurveLook {
   return { key, label: key, detail: `model on ${key}`, color: "#c2410c", dark_color: "#fb923c", dash };
 }
+
+/** A view of nothing: by steps, all shown. */
+export const CONTEXT: ViewContext = {
+  curves: () => [],
+  totalSteps: () => 1,
+  evaluates: () => false,
+  hint: () => "",
+  rates: () => ({}),
+  ratesNote: () => "",
+  axis: () => "step",
+  stepName: () => "step",
+  smoothing: () => 0,
+  scaleOf: () => "auto",
+  hidden: () => [],
+};

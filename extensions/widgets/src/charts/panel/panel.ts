@@ -35,6 +35,7 @@ export class Panel {
   private readonly title = element("h3", { id: freshId("chart") });
   private readonly unit = element("span", { class: "wb-unit" });
   private readonly hint = element("p", { class: "wb-plot-hint" });
+  private readonly coincident = element("p", { class: "wb-coincident" });
   private readonly frame = element("div", { class: "wb-plot-frame" });
   private readonly incidents = element("p", { class: "wb-incidents" });
   private readonly legend: Legend;
@@ -56,7 +57,7 @@ export class Panel {
     this.logarithm.addEventListener("click", () =>
       listener.onScale(metric, this.logarithmic ? "linear" : "log"),
     );
-    this.frame.append(this.surface, this.hint);
+    this.frame.append(this.surface, this.hint, this.coincident);
     const below = element("div", {}, this.frame, this.incidents, this.table);
     this.root = element("div", { class: `wb-panel wb-panel-${metric}` }, head, this.legend.root, below);
     this.surface.addEventListener("blur", () => listener.onPoint(null));
@@ -99,6 +100,9 @@ export class Panel {
     setAttribute(this.frame, "class", waiting ? "wb-plot-frame wb-waiting" : "wb-plot-frame");
     this.fillHead();
     this.fillLegend();
+    const coincident = this.metric === "loss" ? this.words.coincidenceText() : "";
+    setText(this.coincident, coincident);
+    setAttribute(this.coincident, "title", coincident);
     this.showAsChosen();
   }
 
@@ -173,7 +177,7 @@ export class Panel {
     const { title, unit } = this.words.text;
     setText(this.title, title);
     const notes = [this.metric === "loss" && this.evaluated ? `${unit}, –●– on the test split` : unit];
-    if (this.metric === "throughput") notes.push(this.words.windowText());
+    if (this.metric === "throughput") notes.push(this.words.throughputText());
     const spread = this.state.store.spreads[this.metric] ?? 1;
     const chosen = this.logarithmic && this.state.context.scaleOf(this.metric) === "auto";
     const text = notes.filter(Boolean).join(", ");

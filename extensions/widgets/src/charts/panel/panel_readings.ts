@@ -1,6 +1,7 @@
 // Formatted values of one chart: for its legend, its table, and for screen readers.
 
 import { aboutSteps, AXES, formatSeconds } from "../series/axis";
+import { coinciding } from "../series/coincidence";
 import { lastAtMost } from "../series/block";
 import { lineOf, type Line, type LineOptions, type Metric, type Reading, readingAt } from "../series/line";
 import { formatWhole } from "../../number_format";
@@ -27,7 +28,9 @@ export class PanelReadings {
     const { spoken } = this.text;
     if (store.empty) return `${spoken}: nothing yet`;
     const values = shown.map(({ key, label }) => `${label} ${this.valueText(key)}`);
-    return `${spoken} at ${this.placeText}: ${values.join(", ")}`;
+    const whole = this.metric === "throughput" && shown.some(({ key }) => this.state.rateOf(key) !== null);
+    const place = whole ? `, ${this.state.context.ratesNote()}` : ` at ${this.placeText}`;
+    return `${spoken}${place}: ${values.join(", ")}`;
   }
 
   /** Titles of the evaluations' metric come from the kernel. */
@@ -53,6 +56,14 @@ export class PanelReadings {
     return { ...text, spoken: federated ? `${spoken}, ${mean}` : `Loss, ${mean}`, unit: federated ? `${unit}, ${mean}` : mean };
   }
 
+  /** What the throughput beside the names is, and what the curve is. */
+  throughputText(): string {
+    const { ratesNote, rates } = this.state.context;
+    const curve = this.windowText();
+    if (Object.keys(rates()).length === 0) return curve;
+    return curve ? `${ratesNote()}; curve: ${curve}` : ratesNote();
+  }
+
   windowText(): string {
     const { store, context } = this.state;
     const windows = context.curves().map(({ key }) => store.curve(key)?.facts.rate_window ?? 0);
@@ -68,6 +79,18 @@ export class PanelReadings {
   lineOf(key: string): Line | null {
     const curve = this.state.store.curve(key);
     return curve ? lineOf(curve, this.metric, this.options) : null;
+  }
+
+  /** Which curves look like one, as those of the same training on several engines do. */
+  coincidenceText(): string {
+    const { shown, store } = this.state;
+    const curves = shown.flatMap((look) => {
+      const curve = store.curve(look.key);
+      return curve ? [{ ...look, curve }] : [];
+    });
+    const same = coinciding(curves).map(({ label }) => label);
+    if (same.length === 0) return "";
+    return same.length === shown.length ? "the curves coincide" : `${same.join(", ")} coincide`;
   }
 
   incidentTexts(): string {
@@ -100,6 +123,8 @@ export class PanelReadings {
     const awaited = context.evaluates() ? ROOM : 0;
     const tested = line.points?.y.length ? Math.max(awaited, this.longestOf(line.points.y)) : awaited;
     let longest = Math.max(ROOM, this.metric === "metric" ? tested : this.longestOf(line.y));
+    const rate = this.metric === "throughput" ? context.rates()[key] : undefined;
+    if (rate !== undefined) longest = Math.max(longest, this.text.format(rate).length);
     if (this.metric === "loss" && tested) longest += ", test ".length + tested;
     const curve = store.curve(key);
     if (curve && this.metric === "memory") longest += this.rankText(key, curve.overview.lastStep).length;
@@ -137,6 +162,8 @@ export class PanelReadings {
     const text = (value: number) => (Number.isFinite(value) ? format(value) : "not finite");
     if (this.metric === "metric") return found.evaluation === null ? "–" : text(found.evaluation);
     if (found.value === null || found.step === 0) return "–";
+    const rate = this.metric === "throughput" ? this.state.rateOf(key) : null;
+    if (rate !== null) return format(rate);
     if (this.metric !== "loss") {
       return Number.isFinite(found.value) ? `${format(found.value)}${this.rankText(key, found.step)}` : "–";
     }

@@ -13,6 +13,10 @@ export interface ViewContext {
   evaluates: () => boolean;
   /** Text while there is nothing to show. */
   hint: () => string;
+  /** Throughput of each whole run in samples/s, where it is known. */
+  rates: () => Record<string, number>;
+  /** What they are: "mean", or "median of rounds". */
+  ratesNote: () => string;
   axis: () => AxisName;
   stepName: () => StepName;
   smoothing: () => number;
@@ -49,6 +53,11 @@ export class ViewState {
     const curve = this.store.curve(key);
     const place = curve && positions(curve.overview, this.context.axis());
     return place?.[place.length - 1] ?? 0;
+  }
+
+  /** Throughput of a whole run, which stands for the curve while it is not pointed at; null: not known. */
+  rateOf(key: string): number | null {
+    return this.cursor === null ? (this.context.rates()[key] ?? null) : null;
   }
 
   /** The curves that are not hidden, with their style. */

@@ -3,7 +3,7 @@ import { horizontalAxis, type StepName } from "../../../src/charts/series/axis";
 import { Panel } from "../../../src/charts/panel/panel";
 import { ViewState } from "../../../src/charts/panel/view_state";
 import { plots, present } from "../plots";
-import { look, part, storeOf } from "../points";
+import { CONTEXT, look, part, storeOf } from "../points";
 
 vi.mock("uplot", () => import("../plots"));
 
@@ -35,15 +35,12 @@ describe("a chart", () => {
     evaluates = false;
     const store = storeOf(part("fake", 0, [3, 2, 1], { metric: { title: "Accuracy", unit: "%" } }));
     state = new ViewState(store, {
+      ...CONTEXT,
       curves: () => [look("fake")],
       totalSteps: () => 3,
       evaluates: () => evaluates,
       hint: () => "Loading.",
-      axis: () => "step",
       stepName: () => stepName,
-      smoothing: () => 0,
-      scaleOf: () => "auto",
-      hidden: () => [],
     });
     panel = new Panel("loss", state, listener);
     document.body.replaceChildren(panel.root);
@@ -80,6 +77,41 @@ describe("a chart", () => {
     expect(metric.root.hidden).toBe(false);
     metric.describe();
     expect(metric.root.querySelector(".wb-plot-hint")?.textContent).toBe("Nothing is evaluated.");
+  });
+
+  it("of the throughput shows that of whole runs, and at the cursor that of the last steps", () => {
+    const rates = { fake: 40 };
+    state = new ViewState(state.store, { ...state.context, rates: () => rates, ratesNote: () => "median of rounds" });
+    const chart = new Panel("throughput", state, listener);
+    const text = (name: string) => chart.root.querySelector(name)?.textContent;
+    chart.describe();
+    expect(text(".wb-legend-value")).toBe("40.0");
+    expect(text(".wb-unit")).toBe("samples/s, median of rounds; curve: mean of the last 10 steps");
+    const label = () => chart.surface.getAttribute("aria-label");
+    expect(label()).toBe("Throughput in samples per second, median of rounds: fake 40.0");
+    state.cursor = 2;
+    chart.describe();
+    expect(text(".wb-legend-value")).toBe("32.0");
+    expect(label()).toBe("Throughput in samples per second at step 2: fake 32.0");
+  });
+
+  it("of the loss says which curves look like one", () => {
+    const losses = Array.from({ length: 12 }, (_, index) => 1 / (index + 1));
+    const other = losses.map((loss) => loss + 0.1);
+    const parts = [part("a", 0, losses), part("b", 0, losses.map((loss) => loss + 1e-6)), part("c", 0, other)];
+    let hidden: string[] = [];
+    const curves = () => ["a", "b", "c"].map((key) => look(key));
+    state = new ViewState(storeOf(...parts), { ...state.context, curves, hidden: () => hidden });
+    const chart = new Panel("loss", state, listener);
+    const text = () => {
+      chart.describe();
+      return chart.root.querySelector(".wb-coincident")?.textContent;
+    };
+    expect(text()).toBe("a, b coincide");
+    hidden = ["c"];
+    expect(text()).toBe("the curves coincide");
+    hidden = ["a"];
+    expect(text()).toBe("");
   });
 
   it("of the loss says what is waited for, and the others do not repeat it", () => {

@@ -2,18 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { PanelReadings } from "../../../src/charts/panel/panel_readings";
 import { ViewState } from "../../../src/charts/panel/view_state";
 import type { AxisName } from "../../../src/charts/series/axis";
-import { look, part, storeOf } from "../points";
-
-const CONTEXT = {
-  totalSteps: () => 1,
-  evaluates: () => false,
-  hint: () => "",
-  axis: () => "step" as AxisName,
-  stepName: () => "step" as const,
-  smoothing: () => 0,
-  scaleOf: () => "auto" as const,
-  hidden: (): string[] => [],
-};
+import { CONTEXT, look, part, storeOf } from "../points";
 
 describe("the window, where another axis is chosen,", () => {
   const losses = Array.from({ length: 100 }, () => 1);

@@ -3,7 +3,7 @@ import { wanted } from "../../../src/charts/detail";
 import { type LineOptions, lineOf, readingAt, shownBlocks } from "../../../src/charts/series/line";
 import type { Curve, SeriesStore } from "../../../src/charts/series/series_store";
 import { ViewState } from "../../../src/charts/panel/view_state";
-import { look, part, storeOf } from "../points";
+import { CONTEXT, look, part, storeOf } from "../points";
 
 const all: LineOptions = { axis: "step", smoothing: 0, window: [0, 1e9] };
 const curve = (store: SeriesStore) => store.curve("a") as Curve;
@@ -71,15 +71,9 @@ describe("what is read at a place", () => {
 describe("what more is wanted", () => {
   function stateOf(store: SeriesStore, window: [number, number] | null): ViewState {
     const state = new ViewState(store, {
+      ...CONTEXT,
       curves: () => [look("a")],
       totalSteps: () => 0,
-      evaluates: () => false,
-      hint: () => "",
-      axis: () => "step",
-      stepName: () => "step" as const,
-      smoothing: () => 0,
-      scaleOf: () => "auto",
-      hidden: () => [],
     });
     state.window = window;
     return state;

@@ -1,0 +1,30 @@
+"""What stands beside the curves: sentences, and figures of whole runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import traitlets
+
+from workbench.widgets.charts.hints import EMPTY_HINT
+
+
+class ChartNotes(traitlets.HasTraits):
+    """Shown by charts in addition to the points."""
+
+    hint = traitlets.Unicode(EMPTY_HINT).tag(sync=True)
+    """Text while there is nothing to show."""
+    caption = traitlets.Unicode().tag(sync=True)
+    """What else is to be known of the curves, in a sentence; empty: nothing."""
+
+    rates = traitlets.Dict().tag(sync=True)
+    """Throughput of each whole run in samples/s, by curve, where it is known: it is shown while the
+    curve, a mean of few steps, is not pointed at."""
+    rates_note = traitlets.Unicode().tag(sync=True)
+    """What `rates` are: "mean", or "median of rounds"."""
+
+    def rate(self, rates: Mapping[str, float], note: str) -> None:
+        """Show the throughput of whole runs, in samples/s by curve; NaN: not known."""
+        self.rates_note = note
+        self.rates = {key: rate for key, rate in rates.items() if math.isfinite(rate)}
