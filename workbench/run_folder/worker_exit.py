@@ -35,8 +35,8 @@ def over_memory_limit(peak_bytes: int, limit_bytes: int) -> dict[str, Any]:
     return failed(
         "MemoryLimit",
         f"The worker's resident memory reached {peak_bytes // size:,} {unit}, above its limit of "
-        f"{limit_bytes // size:,} {unit}. Increase memory_limit_bytes or the memory of the device, "
-        "or reduce the batch size.",
+        f"{limit_bytes // size:,} {unit}. Increase the memory limit (memory_limit_bytes) or the "
+        "memory of the device, or reduce the batch size.",
     )
 
 

@@ -61,7 +61,8 @@ def test_written_settings_are_read_back() -> None:
     [
         ("500 MB", 5 * 10**8),
         ("2GiB", 2**31),
-        ("1_000", 1000),
+        ("1_000_000", 10**6),
+        ("1_000 b", 1000),
         ("1,500 MB", 15 * 10**8),
         ("1.5 GB", 15 * 10**8),
         ("12 b", 12),
@@ -76,6 +77,8 @@ def test_sizes_are_read_with_their_units(text: str, size: int) -> None:
     ("name", "text", "words"),
     [
         ("memory_limit_bytes", "1,5 GB", "'1,5 GB' is not a size, .* Write 1.5 GB."),
+        ("memory_limit_bytes", "5", "'5' has no unit: write 5 MB or 5 GB."),
+        ("device.memory_bytes", "500", "'500' has no unit: write 500 MB or 500 GB."),
         ("memory_limit_bytes", "1 5 GB", "is not a size"),
         ("memory_limit_bytes", "1,50,0", "is not a size"),
         ("memory_limit_bytes", "2 i", "is not a size"),

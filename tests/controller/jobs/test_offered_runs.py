@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 import workbench as wb
-from tests.runs.recorded import changed, recorded
+from tests.runs.recorded import changed, recorded, with_value
 from workbench.controller.jobs import offered_runs
+from workbench.controller.jobs.job import Training
 from workbench.data import Dataset
 
 
@@ -19,3 +22,19 @@ def test_a_run_that_ends_while_it_is_offered_was_not_interrupted(
     run = wb.load_run(folder.id)
     monkeypatch.setattr(offered_runs, "_waiting_runs", lambda: [run])  # as it was a moment ago
     assert offered_runs.offers() == []
+
+
+def test_a_failed_run_can_be_resumed_from_its_checkpoint(digits: Dataset) -> None:
+    folder = recorded(digits)
+    changed(folder.spec_path, lambda spec: with_value(spec, "config.steps", 9))
+    job = Training.of(wb.load_run(folder.id))
+    assert offered_runs.offers_of(job) == [], "it has not failed"
+    changed(folder.summary_path, lambda summary: {**summary, "status": "failed"})
+    [offer] = offered_runs.offers_of(Training.of(wb.load_run(folder.id)))
+    assert offer.action == "resume"
+    assert offer.text == "line on pytorch failed after step 4 of 9."
+    for checkpoint in folder.path.glob("checkpoint*"):
+        shutil.rmtree(checkpoint) if checkpoint.is_dir() else checkpoint.unlink()
+    assert offered_runs.offers_of(Training.of(wb.load_run(folder.id))) == []
+    shutil.rmtree(folder.path)
+    assert offered_runs.offers_of(job) == [], "its folder was removed"

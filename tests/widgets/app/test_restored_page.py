@@ -18,6 +18,7 @@ from workbench.controller.state import PREPARING
 from workbench.display.number_format import significant
 from workbench.errors import RunFolderError
 from workbench.files.json_file import write_json
+from workbench.runs.listing import Changes
 from workbench.widgets import Workbench
 from workbench.widgets.compare.ratio_bars import PRESS_COMPARE
 
@@ -219,6 +220,21 @@ def test_an_interrupted_comparison_is_offered_as_one(make_page: MakePage) -> Non
     assert page.bar.verdict == shown
     page.comparison.clear("Nothing.")
     until(lambda: page.bar.verdict == "")
+
+
+def test_a_failed_run_is_offered_to_be_resumed(make_page: MakePage) -> None:
+    page = make_page(raise_at=9)
+    page.set(checkpoint_every=5, steps=20)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    text = "digits-mlp on fake failed after step 8 of 20."
+    until(lambda: [offer["text"] for offer in page.offers.offers] == [text])
+    page._runs_changed(Changes([], []))  # as other runs go on
+    assert page._controller._engines.wait(PATIENCE_S)
+    assert [offer["action"] for offer in page.offers.offers] == ["resume"]
+    page.offers.accept(page.offers.offers[0]["id"])
+    assert page.wait(PATIENCE_S)
+    assert page.status.message.startswith("digits-mlp on fake failed after step 8:"), "again"
 
 
 def test_a_run_of_another_model_is_named_beside_the_chosen_one(make_page: MakePage) -> None:

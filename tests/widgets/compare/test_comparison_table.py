@@ -36,4 +36,4 @@ def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
     frame.index.name = "run"
     table.show(comparison)  # type: ignore[arg-type]
     assert table.heading == "Run"
-    assert table.columns[0]["unit"] == "samples/s, mean"
+    assert table.columns[0]["unit"] == "samples/s, mean of the run"

@@ -36,6 +36,8 @@ DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+|\d+(?:_\d+)*)"
 refused."""
 WHOLE = re.compile(rf"[+-]?{DIGITS}")
 SIZE = re.compile(rf"({DIGITS}(?:\.\d+)?)\s*((?:[kmg]i?)?)b?", re.IGNORECASE)
+LEAST_BYTES = 10**6
+"""A smaller size needs its unit: 500 alone is more likely meant in MB."""
 MOST_DIGITS = 1000
 """Of an integer: no setting takes so large a number, and Python reads at most 4300."""
 COMMA = re.compile(r"([+-]?\d+),(\d+)(.*)")
@@ -221,6 +223,8 @@ def _bytes(text: str) -> int:
     found = SIZE.fullmatch(text)
     if found is None:
         raise ValueError(_no_size(text))
+    if not found[2] and not text.lower().endswith("b") and float(_plain(found[1])) < LEAST_BYTES:
+        raise ValueError(f"{value_text(text)} has no unit: write {text} MB or {text} GB.")
     try:
         return round(float(_plain(found[1])) * UNITS[found[2].lower()])
     except OverflowError:

@@ -1,9 +1,10 @@
-"""Runs and comparisons that a new page offers: those in progress, and interrupted ones."""
+"""Runs and comparisons that a page offers: those in progress, interrupted ones, and failed ones."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from workbench.controller.jobs.job import Job, Training
 from workbench.controller.jobs.outcome import name_of
 from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparisons
 from workbench.errors import RunFolderError
@@ -23,7 +24,8 @@ class Offer(NamedTuple):
 
     id: str
     action: str
-    """"follow" a run that is in progress, "resume" an interrupted one, or "open" a comparison."""
+    """"follow" a run in progress, "resume" one that was interrupted or failed, or "open" a
+    comparison."""
     text: str
     """How it ended, in a sentence."""
     folder: str = ""
@@ -53,6 +55,17 @@ def offers() -> list[Offer]:
             text = f"{name_of(run)} {how} {where}"
             found[run.id] = Offer(run.id, action, text, str(run.folder.path))
     return list(found.values())[:OFFERED]
+
+
+def offers_of(job: Job) -> list[Offer]:
+    """The failed runs of a training that can be resumed from a checkpoint."""
+    found = []
+    for run in job.runs.values() if isinstance(job, Training) else ():
+        done, total = run.progress
+        if run.status == "failed" and done < total and run.checkpoint is not None:
+            text = f"{name_of(run)} failed after {step_word(run.spec)} {done:,} of {total:,}."
+            found.append(Offer(run.id, "resume", text, str(run.folder.path)))
+    return found[:OFFERED]
 
 
 def _waiting_runs() -> list[Run]:

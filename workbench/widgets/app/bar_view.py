@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.controller.jobs.job import Job, model_of
-from workbench.controller.jobs.offered_runs import Offer
+from workbench.controller.jobs.offered_runs import Offer, offers_of
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.view import View
 from workbench.models import Model
@@ -22,6 +22,8 @@ class BarView(View):
         self._model = self._dataset = ""
         self._running = ""
         """The model of the job in progress, where that is known: of a run that was resumed, say."""
+        self._ended: Job | None = None
+        """The last job, until the next one starts."""
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._model = model.name if model is not None else ""
@@ -32,14 +34,18 @@ class BarView(View):
         self._show_title()
 
     def show_offers(self, offers: Sequence[Offer]) -> None:
-        self._offers.show(offers)
+        failed = [] if self._ended is None else offers_of(self._ended)
+        self._offers.show([*failed, *offers])
 
     def job_started(self, job: Job) -> None:
+        self._ended = None
         self._offers.show([])
         self._running = model_of(job)
         self._show_title()
 
     def job_ended(self, job: Job) -> None:
+        self._ended = job
+        self._offers.show(offers_of(job))
         self._running = ""
         self._show_title()
 

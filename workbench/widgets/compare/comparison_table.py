@@ -28,7 +28,7 @@ SHOWN = {
 
 OF_RUNS = {
     "samples_per_s": (
-        "samples/s, mean",
+        "samples/s, mean of the run",
         "samples per second: mean over the steps after the warm-up",
     ),
 }
@@ -83,7 +83,8 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
 
     @property
     def throughputs(self) -> tuple[dict[str, float], str]:
-        """Samples/s of each row that has them, and what they are: "median of rounds", or "mean"."""
+        """Samples/s of each row that has them, and what they are: "median of rounds", or
+        "mean of the run"."""
         [column] = [column for column in self.columns if column["key"] == "samples_per_s"]
         cells = {row["engine"]: row["cells"]["samples_per_s"] for row in self.rows}
         found = {name: cell for name, cell in cells.items() if cell is not None}

@@ -221,7 +221,7 @@ class TrainView(View):
             engine: charts.recording(engine).mean_rate(run.config.warmup_steps)
             for engine, run in job.runs.items()
         }
-        charts.rate(rates, "mean")
+        charts.rate(rates, "mean of the run")
 
     def job_failed(self) -> None:
         self._compares = False

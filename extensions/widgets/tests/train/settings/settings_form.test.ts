@@ -65,6 +65,19 @@ describe("the settings form", () => {
     expect(input("epochs").placeholder).toBe("7");
   });
 
+  it("unfolds what is filled in elsewhere, and not what is typed here", () => {
+    const details = input("evaluate").closest("details") as HTMLDetailsElement;
+    input("evaluate").value = "no";
+    input("evaluate").dispatchEvent(new Event("input"));
+    shown.model.receive("texts", { evaluate: "no" });
+    expect(details.open).toBe(false);
+    input("epochs").dispatchEvent(new Event("input"));
+    shown.model.receive("texts", { evaluate: "no", epochs: "3" });
+    expect(details.open).toBe(false);
+    shown.model.receive("texts", { evaluate: "yes", epochs: "3" });
+    expect(details.open).toBe(true);
+  });
+
   it("sends every character, in order, as messages", () => {
     for (const text of ["1", "12", ""]) {
       input("epochs").value = text;
