@@ -41,13 +41,25 @@ def test_in_a_notebook_the_bar_follows_and_vanishes() -> None:
             "print(box.comm)\n"
             "with ProgressBar() as silent:\n"  # as when something else shows the progress
             "    print(silent._box)"
-        )
+        ),
+        v4.new_code_cell(
+            "import threading\n"
+            "def work():\n"
+            "    with ProgressBar() as bar:\n"
+            "        bar.show(1, 4, 'pytorch: running')\n"
+            "        print(bar._box)\n"
+            "thread = threading.Thread(target=work)\n"
+            "thread.start()\n"
+            "thread.join()"
+        ),
     ]
     NotebookClient(notebook, timeout=60).execute()
     printed = _stream(notebook.cells[0])
     assert printed == "0.25 pytorch: running, step 1 of 4\nNone\nNone\n"
     shown = [out["data"] for out in notebook.cells[0].outputs if out["output_type"] != "stream"]
     assert shown == [{"text/plain": ""}]
+    assert _stream(notebook.cells[1]) == "None\n", "a thread has no cell of its own"
+    assert len(notebook.cells[1].outputs) == 1
 
 
 def _stream(cell: NotebookNode) -> str:

@@ -6,6 +6,7 @@ The command line has its own progress bars.
 from __future__ import annotations
 
 import sys
+import threading
 from types import TracebackType
 from typing import Any
 
@@ -14,7 +15,8 @@ class ProgressBar:
     """Displays progress in the output of the waiting notebook cell.
 
     It appears with the first text, as others may show the progress instead, and is removed at the
-    end, so that a saved notebook contains only results.
+    end, so that a saved notebook contains only results. In threads, such as those of the app, it
+    does not appear.
     """
 
     def __init__(self) -> None:
@@ -40,7 +42,8 @@ class ProgressBar:
 
     def show(self, done: int, total: int, text: str) -> None:
         """Show `done` of `total` steps and a short text."""
-        if not in_notebook():
+        # What another thread displays would appear in whichever cell was executed last.
+        if not in_notebook() or threading.current_thread() is not threading.main_thread():
             return
         if self._box is None:
             self._display()

@@ -139,11 +139,14 @@ def test_motion_is_reduced_for_those_who_ask_for_that(open_notebook: MakeNoteboo
     notebook = open_fake(open_notebook)
     page = notebook.page
     # What a later style might add; without the preference it moves.
-    page.add_style_tag(content=".wb-page .wb-button { transition: all 9s; animation: none 9s; }")
+    style = page.add_style_tag(
+        content=".wb-page .wb-button { transition: all 9s; animation: none 9s; }"
+    )
     moving = "getComputedStyle(document.querySelector('.wb-page .wb-button')).transitionDuration"
     assert page.evaluate(moving) == "9s"
     page.emulate_media(reduced_motion="reduce")
     assert page.evaluate(moving) == "0s"
+    style.evaluate("node => node.remove()")  # other tests share the page
 
 
 @pytest.mark.sweep
@@ -166,6 +169,7 @@ def test_plots_bars_and_icons_are_seen_in_forced_colours(open_notebook: MakeNote
     notebook.button("Code").click()
     expect(notebook.button("Code")).to_have_attribute("aria-pressed", "true")
     assert page.evaluate(f"({style})('{code}').backgroundColor") != before
+    expect(notebook.button("Train")).to_be_enabled()
     assert page.evaluate(f"({style})('.wb-stop').color") != page.evaluate(
         f"({style})('.wb-train').color"
     )

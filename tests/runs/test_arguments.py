@@ -187,6 +187,11 @@ def test_a_missing_run_lists_the_existing_ones(digits: Dataset) -> None:
     with pytest.raises(RunFolderError) as refused:
         load_run(run.id[:-1])
     assert str(refused.value) == (f"No run {run.id[:-1]!r} in {runs}. Did you mean {run.id!r}?")
+    others = [write_run(name, [], {"status": "completed"}).id for name in "bcd"]
+    with pytest.raises(RunFolderError) as refused:
+        load_run("no-such-run")
+    newest = ", ".join(sorted([run.id, *others], reverse=True)[:3])
+    assert str(refused.value) == f"No run 'no-such-run' in {runs}. The newest: {newest}."
     run.delete()
     with pytest.raises(RunFolderError) as refused:
         load_run(run.id)

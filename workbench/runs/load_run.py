@@ -10,6 +10,9 @@ from workbench.runs.run import Run
 from workbench.runs.table import run_paths
 from workbench.runs.trash import is_deleted, restore_from_trash
 
+NEWEST = 3
+"""Number of runs that are named where none is similar."""
+
 
 def load_run(run_id: str | Path) -> Run:
     """Load a run by its id, or by the path of its folder.
@@ -29,8 +32,7 @@ def load_run(run_id: str | Path) -> Run:
     inside = home() / "runs" / text if is_id(text) else None
     path = next((each for each in (inside, run_id) if each and _is_folder(Path(each))), None)
     if path is None:
-        known = [folder.name for folder in run_paths()]
-        hint = nearest(text, known) if known else "There are no runs here yet."
+        hint = _hint(text)
         if is_deleted(text):
             hint = f"It was deleted; wb.undelete({text!r}) restores it."
         raise RunFolderError(f"No run {value_text(text)} in {home() / 'runs'}. {hint}")
@@ -44,6 +46,15 @@ def undelete(run_id: str) -> Run:
         RunFolderError: the trash holds no such run; or it cannot be moved, or read.
     """
     return Run(restore_from_trash(run_id))
+
+
+def _hint(text: str) -> str:
+    """The ids of similar runs, or of the newest."""
+    known = sorted((folder.name for folder in run_paths()), reverse=True)
+    if not known:
+        return "There are no runs here yet."
+    hint = nearest(text, known)
+    return hint if hint.startswith("Did you mean") else f"The newest: {', '.join(known[:NEWEST])}."
 
 
 def _is_folder(path: Path) -> bool:
