@@ -28,7 +28,7 @@ from workbench.controller.update_pace import BUSY_PERIOD_S, UpdatePace, always
 from workbench.controller.view import View, Views
 from workbench.errors import RunError
 from workbench.models import Model
-from workbench.runs import Run, load_run, resume
+from workbench.runs import Run, resume
 from workbench.runs.record.activity import ENDED
 
 PERIOD_S = 0.1
@@ -140,10 +140,10 @@ class Controller:
         self._start_new(start_comparison, PREPARING._replace(compares=True))
 
     def accept(self, offer: Offer) -> None:
-        """Follow a run that is in progress, or resume one that was interrupted."""
+        """Follow a run that is in progress, or resume one that was interrupted or failed."""
 
         def make() -> Job:
-            run = load_run(offer.folder) if offer.action == "follow" else resume(offer.folder)
+            run = offer.run if offer.action == "follow" else resume(offer.run)
             self.views.offer_accepted(run)
             return Training.of(run)
 

@@ -13,6 +13,7 @@ from workbench.controller.setup import Setup
 from workbench.controller.state import State
 from workbench.controller.view import View
 from workbench.models import Model
+from workbench.runs.record.activity import ENDED
 
 StepState = Literal["needs", "ready", "busy", "done", "failed"]
 
@@ -76,7 +77,8 @@ class StepsView(View):
         ]
 
     def show_state(self, state: State) -> None:
-        running = ("compare" if state.compares else "train") if state.active else ""
+        in_progress = state.active and state.status not in ENDED
+        running = ("compare" if state.compares else "train") if in_progress else ""
         if running != self._running:
             self._running = running
             self._recorded = self._recorded and running != "compare"

@@ -62,7 +62,7 @@ class View:
         """Show the memory that is known before there are artifacts."""
 
     def show_offers(self, offers: Sequence[Offer]) -> None:
-        """Runs in progress, or interrupted ones."""
+        """Recorded runs that can be followed or resumed, and interrupted comparisons."""
 
     def offer_accepted(self, run: Run) -> None:
         """An offered run is about to be followed."""

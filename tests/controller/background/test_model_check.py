@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -16,6 +16,9 @@ from workbench.child_process.cancellation import check_cancelled
 from workbench.controller import Controller
 from workbench.controller.background.model_check import CHECKING, WAITING, ModelCheck
 from workbench.controller.state import PREPARING, State
+from workbench.controller.tasks.installation import InstallationTask
+from workbench.controller.tasks.task import TaskState
+from workbench.controller.tasks.tuning import TuningTask
 from workbench.models import Model
 
 READY = State("idle", "idle", "digits-mlp is ready.")
@@ -28,6 +31,7 @@ class Checks:
         self.begun: list[str] = []
         self.ended: list[str] = []
         self.finish = threading.Event()
+        self.errors: list[Exception] = []
 
     def check(self, model: Model) -> Check:
         self.begun.append(model.name)
@@ -43,10 +47,11 @@ class Checks:
 
 
 @pytest.fixture
-def checks(monkeypatch: pytest.MonkeyPatch) -> Checks:
+def checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Checks]:
     made = Checks()
     monkeypatch.setattr(sys.modules["workbench.check"], "check", made.check)
-    return made
+    yield made
+    assert not made.errors
 
 
 def show_now(action: Callable[[], None]) -> bool:
@@ -54,13 +59,9 @@ def show_now(action: Callable[[], None]) -> bool:
     return True
 
 
-def fail(error: Exception) -> None:
-    raise error
-
-
 def test_a_job_ends_the_check_and_it_begins_again_after_the_job(checks: Checks) -> None:
     view = RecordingView()
-    check = ModelCheck(view, fail)
+    check = ModelCheck(view, checks.errors.append)
     check.begin(load_model("digits-mlp"), show_now)
     until(lambda: checks.begun == ["digits-mlp"])
     assert view.verdict == CHECKING
@@ -78,12 +79,42 @@ def test_a_job_ends_the_check_and_it_begins_again_after_the_job(checks: Checks) 
     assert checks.begun == ["digits-mlp"] * 2
     check.show_state(PREPARING)
     check.show_state(READY)
-    assert view.verdict != CHECKING, "a finished check was done again"
+    time.sleep(0.1)
+    assert len(checks.begun) == 2, "a finished check was done again"
+
+
+def test_a_profile_and_a_task_that_measures_hold_the_check_up_too(checks: Checks) -> None:
+    view = RecordingView()
+    check = ModelCheck(view, checks.errors.append)
+    check.show_profile(None, "profiling 10 steps")
+    check.begin(load_model("digits-mlp"), show_now)
+    assert view.verdict == WAITING
+    check.show_task(TuningTask.name, TaskState({}, {}, doing="measuring"))
+    check.show_profile(None)
+    assert not checks.begun
+    check.show_task(TuningTask.name, TaskState({}, {}))
+    until(lambda: checks.begun == ["digits-mlp"])
+    assert view.verdict == CHECKING
+    check.show_task(InstallationTask.name, TaskState({}, {}, doing="looking"))  # measures nothing
+    assert view.verdict == CHECKING
+    checks.finish.set()
+    until(lambda: view.verdict not in (CHECKING, WAITING))
+    assert checks.ended == ["digits-mlp"]
+
+
+def test_an_earlier_choice_that_is_loaded_late_leaves_the_check_alone(checks: Checks) -> None:
+    view = RecordingView()
+    check = ModelCheck(view, checks.errors.append)
+    check.begin(load_model("digits-cnn"), show_now)
+    check.begin(load_model("digits-mlp"), lambda _: False)  # as there is a newer choice
+    checks.finish.set()
+    until(lambda: view.verdict not in (CHECKING, WAITING))
+    assert checks.begun == ["digits-cnn"]
 
 
 def test_a_model_chosen_during_a_job_is_checked_after_it(checks: Checks) -> None:
     view = RecordingView()
-    check = ModelCheck(view, fail)
+    check = ModelCheck(view, checks.errors.append)
     check.show_state(PREPARING)
     check.begin(load_model("digits-mlp"), show_now)
     check.begin(load_model("digits-cnn"), show_now)
@@ -96,7 +127,7 @@ def test_a_model_chosen_during_a_job_is_checked_after_it(checks: Checks) -> None
 
 
 def test_what_was_dropped_does_not_begin_after_the_job(checks: Checks) -> None:
-    check = ModelCheck(RecordingView(), fail)
+    check = ModelCheck(RecordingView(), checks.errors.append)
     check.begin(load_model("digits-mlp"), show_now)
     until(lambda: checks.begun == ["digits-mlp"])
     check.drop()

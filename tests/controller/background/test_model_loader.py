@@ -50,3 +50,36 @@ def test_a_check_ends_with_another_choice(end: str, monkeypatch: pytest.MonkeyPa
     until(cancelled.is_set)
     loader.close()
     assert not errors
+
+
+def test_a_model_that_is_still_loaded_is_not_checked_after_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checked: list[str] = []
+
+    def check(model: Model) -> Check:
+        checked.append(model.name)
+        return Check(model.name, ())
+
+    monkeypatch.setattr(sys.modules["workbench.check"], "check", check)
+    may_load, loaded = threading.Event(), threading.Event()
+    sources = Sources(dict)
+    load = sources.model
+
+    def slow(source: str, example_inputs: str = "") -> Model:
+        assert may_load.wait(PATIENCE_S)
+        try:
+            return load(source, example_inputs)
+        finally:
+            loaded.set()
+
+    monkeypatch.setattr(sources, "model", slow)
+    loader = ModelLoader(
+        RecordingView(), sources, lambda _: "cross_entropy", lambda _: None, lambda _: None
+    )
+    loader.choose("digits-mlp")
+    loader.close()
+    may_load.set()
+    assert loaded.wait(PATIENCE_S)
+    time.sleep(0.5)
+    assert checked == []

@@ -50,6 +50,8 @@ def test_written_settings_are_read_back() -> None:
     found = read_texts(write_texts(settings))
     assert found.settings == settings
     assert found.problems == {}
+    small = {"memory_limit_bytes": 524_288, "device": {"memory_bytes": 1}}
+    assert read_texts(write_texts(small)).settings == small
     assert read_texts(write_texts({"base": "a", "detached": True})).further == {
         "base": "a",
         "detached": True,
@@ -78,6 +80,7 @@ def test_sizes_are_read_with_their_units(text: str, size: int) -> None:
     [
         ("memory_limit_bytes", "1,5 GB", "'1,5 GB' is not a size, .* Write 1.5 GB."),
         ("memory_limit_bytes", "5", "'5' has no unit: write 5 MB or 5 GB."),
+        ("memory_limit_bytes", "0", "Must be 1 or more."),
         ("device.memory_bytes", "500", "'500' has no unit: write 500 MB or 500 GB."),
         ("memory_limit_bytes", "1 5 GB", "is not a size"),
         ("memory_limit_bytes", "1,50,0", "is not a size"),

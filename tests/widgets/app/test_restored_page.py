@@ -146,7 +146,7 @@ def test_an_interrupted_run_that_is_resumed_fills_the_form(
     model, data = "breast-cancer-mlp", wb.load_dataset(str(path), "ill")
     run = wb.train(model, data, engine="fake", epochs=3, batch_size=8).wait(PATIENCE_S)
     page = make_page(model=None)
-    offer = Offer(run.id, "follow", "", str(run.folder.path))
+    offer = Offer(run.id, "follow", "", run)
     page.offers.show([offer])
     page.offers.accept(run.id)
     assert page.wait(PATIENCE_S)
@@ -243,7 +243,7 @@ def test_a_run_of_another_model_is_named_beside_the_chosen_one(make_page: MakePa
     run = wb.train("digits-cnn", engine="fake", epochs=50)
     page.show(run)
     until(lambda: page.bar.title == "running: digits-cnn")
-    caption = "These are the results of digits-cnn; digits-mlp is chosen for the next run."
+    caption = "These charts are of digits-cnn; digits-mlp is chosen for the next run."
     until(lambda: page.trainer.charts.caption == caption)
     until(lambda: not page.trainer.charts.empty)
     run.stop()

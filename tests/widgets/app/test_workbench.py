@@ -146,6 +146,7 @@ def test_another_model_can_be_chosen_while_the_figure_of_a_run_is_made(
     until(lambda: page.status.message.startswith("digits-cnn is ready"))
     elsewhere = "The results of digits-mlp are among the recorded runs."
     assert page.trainer.charts.hint.startswith(elsewhere), "and not that it is ready"
+    assert [step["state"] for step in page.bar.steps if step["state"] == "busy"] == []
     may_plot.set()
     assert page.wait(PATIENCE_S)
     assert page.trainer.charts.hint.startswith(elsewhere)

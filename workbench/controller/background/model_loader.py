@@ -180,6 +180,8 @@ class ModelLoader:
 
     def close(self) -> None:
         """End the thread; what is being loaded is dropped."""
+        for what in self._choices:
+            self._newest(what)
         self.check.drop()
         self._thread.close()
 

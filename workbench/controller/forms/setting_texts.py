@@ -122,7 +122,7 @@ def write_texts(settings: Mapping[str, Any]) -> dict[str, str]:
             if texts["device"] == OWN_NUMBERS:
                 texts |= parts
         else:
-            texts[name] = value_as_text(value)
+            texts[name] = _as_text(name, value)
     unknown = [name for name in texts if name not in FIELDS]
     if unknown:
         raise ConfigError(
@@ -131,9 +131,20 @@ def write_texts(settings: Mapping[str, Any]) -> dict[str, str]:
     return texts
 
 
+def _as_text(name: str, value: Any) -> str:
+    text = value_as_text(value)
+    field = FIELDS.get(name)
+    size = field is not None and field.kind == "bytes" and isinstance(value, int)
+    small = size and 0 < value < LEAST_BYTES  # to be read again, it needs its unit
+    return f"{text} B" if small else text
+
+
 def _parts_as_texts(owner: str, value: Any) -> dict[str, str]:
     try:
-        return {f"{owner}.{name}": value_as_text(part) for name, part in dict(value).items()}
+        return {
+            f"{owner}.{name}": _as_text(f"{owner}.{name}", part)
+            for name, part in dict(value).items()
+        }
     except (TypeError, ValueError):
         raise ConfigError([f"{owner}={value_text(value)}: give a dictionary."]) from None
 
@@ -223,7 +234,8 @@ def _bytes(text: str) -> int:
     found = SIZE.fullmatch(text)
     if found is None:
         raise ValueError(_no_size(text))
-    if not found[2] and not text.lower().endswith("b") and float(_plain(found[1])) < LEAST_BYTES:
+    has_unit = found[2] or text.lower().endswith("b")
+    if not has_unit and 0 < float(_plain(found[1])) < LEAST_BYTES:
         raise ValueError(f"{value_text(text)} has no unit: write {text} MB or {text} GB.")
     try:
         return round(float(_plain(found[1])) * UNITS[found[2].lower()])

@@ -16,7 +16,7 @@ from workbench.runs.run_title import step_word
 LOOKED_AT = 20
 """Number of newest runs that are searched for interrupted ones."""
 OFFERED = 3
-"""Largest number of offers, the newest."""
+"""Largest number of offers of a kind, the newest."""
 
 
 class Offer(NamedTuple):
@@ -28,8 +28,9 @@ class Offer(NamedTuple):
     comparison."""
     text: str
     """How it ended, in a sentence."""
-    folder: str = ""
-    """Folder of the run."""
+    run: Run
+    """The run, or one of the comparison. That of a job knows the user's own code, as no record
+    does."""
 
 
 def offers() -> list[Offer]:
@@ -49,11 +50,11 @@ def offers() -> list[Offer]:
         comparison = comparisons.get(run.id)
         if comparison is not None:
             text = f"The comparison of {comparison.title} {how} {where}"
-            found.setdefault(comparison.id, Offer(comparison.id, "open", text))
+            found.setdefault(comparison.id, Offer(comparison.id, "open", text, run))
         elif not ended or run.checkpoint is not None:
             action = "resume" if ended else "follow"
             text = f"{name_of(run)} {how} {where}"
-            found[run.id] = Offer(run.id, action, text, str(run.folder.path))
+            found[run.id] = Offer(run.id, action, text, run)
     return list(found.values())[:OFFERED]
 
 
@@ -64,7 +65,7 @@ def offers_of(job: Job) -> list[Offer]:
         done, total = run.progress
         if run.status == "failed" and done < total and run.checkpoint is not None:
             text = f"{name_of(run)} failed after {step_word(run.spec)} {done:,} of {total:,}."
-            found.append(Offer(run.id, "resume", text, str(run.folder.path)))
+            found.append(Offer(run.id, "resume", text, run))
     return found[:OFFERED]
 
 

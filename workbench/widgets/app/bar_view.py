@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from workbench.controller.jobs.job import Job, model_of
 from workbench.controller.jobs.offered_runs import Offer, offers_of
 from workbench.controller.model.data_preview import DataPreview
+from workbench.controller.state import State
 from workbench.controller.view import View
 from workbench.models import Model
+from workbench.runs.record.activity import ENDED
 from workbench.widgets.app.app_bar import AppBar
 from workbench.widgets.app.offer_list import OfferList
 
@@ -24,6 +26,10 @@ class BarView(View):
         """The model of the job in progress, where that is known: of a run that was resumed, say."""
         self._ended: Job | None = None
         """The last job, until the next one starts."""
+        self._found: list[Offer] = []
+        """Offers of recorded runs."""
+        self._in_progress = False
+        """Whether a job is in progress, or is being prepared: nothing is offered then."""
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._model = model.name if model is not None else ""
@@ -34,24 +40,34 @@ class BarView(View):
         self._show_title()
 
     def show_offers(self, offers: Sequence[Offer]) -> None:
-        failed = [] if self._ended is None else offers_of(self._ended)
-        self._offers.show([*failed, *offers])
+        self._found = list(offers)
+        self._show_offers()
+
+    def show_state(self, state: State) -> None:
+        in_progress = state.active and state.status not in ENDED
+        if in_progress != self._in_progress:
+            self._in_progress = in_progress
+            self._show_offers()
 
     def job_started(self, job: Job) -> None:
-        self._ended = None
-        self._offers.show([])
+        self._ended, self._found = None, []
         self._running = model_of(job)
         self._show_title()
 
     def job_ended(self, job: Job) -> None:
         self._ended = job
-        self._offers.show(offers_of(job))
+        self._offers.renew([run.id for run in job.runs.values()])
+        self._show_offers()
         self._running = ""
         self._show_title()
 
     def job_failed(self) -> None:
         self._running = ""
         self._show_title()
+
+    def _show_offers(self) -> None:
+        failed = [] if self._ended is None else offers_of(self._ended)
+        self._offers.show([] if self._in_progress else [*failed, *self._found])
 
     def _show_title(self) -> None:
         chosen = " · ".join(part for part in (self._model, self._dataset) if part)

@@ -1,4 +1,4 @@
-"""Runs and comparisons that a new page offers to show or to resume."""
+"""Runs and comparisons that a page offers to show or to resume."""
 
 from __future__ import annotations
 
@@ -52,12 +52,17 @@ class OfferList(anywidget.AnyWidget):
             for offer in self._known.values()
         ]
 
+    def renew(self, run_ids: Sequence[str]) -> None:
+        """Runs that were trained again may be offered again, though they were dismissed before."""
+        self._dismissed -= set(run_ids)
+
     def accept(self, offered_id: str) -> None:
         """Accept an offer, and remove it and the others."""
         offer = self._known.get(offered_id)
         if offer is not None:
             self.show([])
             if offer.action == "open":
+                self._dismissed.add(offer.id)
                 self._on_comparison(offer.id)
             else:
                 self._on_run(offer)

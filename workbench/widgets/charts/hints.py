@@ -16,4 +16,4 @@ def results_in_runs(model: str) -> str:
 
 def other_model(shown: str, chosen: str) -> str:
     """Caption of charts that do not show the chosen model."""
-    return f"These are the results of {shown}; {chosen} is chosen for the next run."
+    return f"These charts are of {shown}; {chosen} is chosen for the next run."

@@ -24,7 +24,7 @@ class ChartNotes(traitlets.HasTraits):
     rates_note = traitlets.Unicode().tag(sync=True)
     """What `rates` are: "mean of the run", or "median of rounds"."""
 
-    def rate(self, rates: Mapping[str, float], note: str) -> None:
+    def show_rates(self, rates: Mapping[str, float], note: str) -> None:
         """Show the throughput of whole runs, in samples/s by curve; NaN: not known."""
         self.rates_note = note
         self.rates = {key: rate for key, rate in rates.items() if math.isfinite(rate)}

@@ -13,8 +13,11 @@ from workbench.compare import COLUMNS, Comparison, RunComparison
 from workbench.widgets.bundle import bundle
 from workbench.widgets.engine_styles import HasEngineStyles, engine_styles
 
+OF_ROUNDS, OF_RUN = "median of rounds", "mean of the run"
+"""What a throughput is."""
+
 SHOWN = {
-    "samples_per_s": ("Throughput", "samples/s, median of rounds"),
+    "samples_per_s": ("Throughput", f"samples/s, {OF_ROUNDS}"),
     "ratio": ("Ratio", "95 % interval"),
     "peak_memory_mb": ("Peak memory", "MB"),
     "memory_growth_mb": ("Growth", "MB"),
@@ -28,7 +31,7 @@ SHOWN = {
 
 OF_RUNS = {
     "samples_per_s": (
-        "samples/s, mean of the run",
+        f"samples/s, {OF_RUN}",
         "samples per second: mean over the steps after the warm-up",
     ),
 }
@@ -85,10 +88,9 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
     def throughputs(self) -> tuple[dict[str, float], str]:
         """Samples/s of each row that has them, and what they are: "median of rounds", or
         "mean of the run"."""
-        [column] = [column for column in self.columns if column["key"] == "samples_per_s"]
         cells = {row["engine"]: row["cells"]["samples_per_s"] for row in self.rows}
         found = {name: cell for name, cell in cells.items() if cell is not None}
-        return found, column["unit"].removeprefix("samples/s, ")
+        return found, OF_RUN if self.heading == "Run" else OF_ROUNDS
 
     def show(
         self,

@@ -15,7 +15,7 @@ from workbench.figures.curve_style import curve_styles
 from workbench.runs import Run
 from workbench.runs.listing import Changes
 from workbench.runs.record.reader import RunReader
-from workbench.widgets.charts import Charts
+from workbench.widgets.charts import NOTHING_HINT, Charts
 from workbench.widgets.compare.comparison_table import ComparisonTable
 from workbench.widgets.compare.differences_table import DifferencesTable
 from workbench.widgets.compare.ratio_bars import NOTHING_YET, STARTING, RatioBars
@@ -203,10 +203,10 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
             self.charts.hint = f"Comparing engines; {comparison.phase}."
         if ended:
             self.charts.total_steps = 0
-            self.charts.hint = "No step was taken."
+            self.charts.hint = NOTHING_HINT
             with self.table.hold_sync():
                 self.table.show(comparison, self._styles)
-            self.charts.rate(*self.table.throughputs)
+            self.charts.show_rates(*self.table.throughputs)
             self.differences.show(comparison)
             # The table has the notes.
             self.statistics.show(comparison.runs, notes=False)

@@ -197,9 +197,13 @@ class TrainView(View):
         self._parts.layers.flush()
         self._parts.federation.flush()
         evaluated, self._evaluated = self._evaluated, set()
+        job = self._job
         for engine in evaluated:
-            if self._job is not None and engine in self._job.runs:
-                self._parts.worst.show(engine, *self._worst.rows(self._job.runs[engine]))
+            if job is not None and engine in job.runs:
+                rows = self._worst.rows(job.runs[engine])
+                with self._shown_lock:
+                    if self._job is job:  # another model may have been chosen meanwhile
+                        self._parts.worst.show(engine, *rows)
         self._refresh_after = time.monotonic() + REFRESH_S
 
     def job_ended(self, job: Job) -> None:
@@ -221,8 +225,12 @@ class TrainView(View):
             engine: charts.recording(engine).mean_rate(run.config.warmup_steps)
             for engine, run in job.runs.items()
         }
-        charts.rate(rates, "mean of the run")
+        charts.show_rates(rates, "mean of the run")
 
     def job_failed(self) -> None:
         self._compares = False
+        with self._shown_lock:
+            self._ended = self._job  # what is shown of it stays until another model is chosen
+            if self._job is not None:
+                self._parts.charts.evaluates = False
         self._parts.charts.hint = self._hint

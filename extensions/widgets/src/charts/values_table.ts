@@ -17,11 +17,11 @@ export function fillValuesTable(table: HTMLTableElement, state: ViewState): void
   const stepName = state.context.stepName();
   const tested = shown.some(({ key }) => store.curve(key)?.facts.best_evaluation);
   const at = cursor === null ? "at the end" : "at the cursor";
-  const whole = shown.some(({ key }) => state.rateOf(key) !== null) ? state.context.ratesNote() : "";
+  const { rates, ratesNote } = state.context;
   const head = [
     ...[...COLUMNS, ...(tested ? [TESTED] : [])].map((title) => element("th", { scope: "col" }, title)),
     ...POINTED.map((title) => {
-      const of = title === "Samples/s" && whole ? whole : at;
+      const of = title === "Samples/s" && state.showsRates ? ratesNote() : at;
       return element("th", { scope: "col" }, title, element("small", {}, of));
     }),
   ];
@@ -39,7 +39,7 @@ export function fillValuesTable(table: HTMLTableElement, state: ViewState): void
       lossCell(facts.best, stepName),
       ...(tested ? [lossCell(facts.best_evaluation, stepName)] : []),
       lossCell(loss && loss.value !== null ? { value: loss.value, step: loss.step } : null, stepName),
-      element("td", {}, number(state.rateOf(look.key) ?? reading("throughput")?.value, formatSignificant)),
+      element("td", {}, number(state.showsRates ? rates()[look.key] : reading("throughput")?.value, formatSignificant)),
       element("td", {}, number(reading("memory")?.value, formatMegabytes)),
       element("td", {}, loss ? formatSeconds(loss.seconds) : "–"),
     ];

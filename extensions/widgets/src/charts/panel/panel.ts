@@ -100,7 +100,7 @@ export class Panel {
     setAttribute(this.frame, "class", waiting ? "wb-plot-frame wb-waiting" : "wb-plot-frame");
     this.fillHead();
     this.fillLegend();
-    const coincident = this.metric === "loss" ? this.words.coincidenceText() : "";
+    const coincident = this.metric === "loss" ? this.words.coincidenceText(this.logarithmic) : "";
     setText(this.coincident, coincident);
     setAttribute(this.coincident, "title", coincident);
     this.showAsChosen();

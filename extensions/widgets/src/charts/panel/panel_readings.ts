@@ -1,8 +1,8 @@
 // Formatted values of one chart: for its legend, its table, and for screen readers.
 
-import { aboutSteps, AXES, formatSeconds } from "../series/axis";
+import { aboutSteps, AXES, formatSeconds, stepAt } from "../series/axis";
 import { coinciding } from "../series/coincidence";
-import { lastAtMost } from "../series/block";
+import { Blocks, lastAtMost } from "../series/block";
 import { lineOf, type Line, type LineOptions, type Metric, type Reading, readingAt } from "../series/line";
 import { formatWhole } from "../../number_format";
 import { METRIC_TEXTS, type MetricText } from "./metric_text";
@@ -28,7 +28,7 @@ export class PanelReadings {
     const { spoken } = this.text;
     if (store.empty) return `${spoken}: nothing yet`;
     const values = shown.map(({ key, label }) => `${label} ${this.valueText(key)}`);
-    const whole = this.metric === "throughput" && shown.some(({ key }) => this.state.rateOf(key) !== null);
+    const whole = this.metric === "throughput" && this.state.showsRates;
     const place = whole ? `, ${this.state.context.ratesNote()}` : ` at ${this.placeText}`;
     return `${spoken}${place}: ${values.join(", ")}`;
   }
@@ -82,13 +82,15 @@ export class PanelReadings {
   }
 
   /** Which curves look like one, as those of the same training on several engines do. */
-  coincidenceText(): string {
-    const { shown, store } = this.state;
+  coincidenceText(logarithmic: boolean): string {
+    const { shown, store, context } = this.state;
+    if (context.axis() === "time") return ""; // there the same steps lie apart
     const curves = shown.flatMap((look) => {
       const curve = store.curve(look.key);
       return curve ? [{ ...look, curve }] : [];
     });
-    const same = coinciding(curves).map(({ label }) => label);
+    const ends = this.state.range.map((end) => stepAt(curves[0]?.curve.overview ?? Blocks.none, context.axis(), end));
+    const same = coinciding(curves, ends as [number, number], logarithmic).map(({ label }) => label);
     if (same.length === 0) return "";
     return same.length === shown.length ? "the curves coincide" : `${same.join(", ")} coincide`;
   }
@@ -159,11 +161,13 @@ export class PanelReadings {
     const found = this.reading(key);
     if (!found) return "–";
     const { format } = this.text;
+    if (this.metric === "throughput" && this.state.showsRates) {
+      const rate = this.state.context.rates()[key];
+      return rate === undefined ? "–" : format(rate);
+    }
     const text = (value: number) => (Number.isFinite(value) ? format(value) : "not finite");
     if (this.metric === "metric") return found.evaluation === null ? "–" : text(found.evaluation);
     if (found.value === null || found.step === 0) return "–";
-    const rate = this.metric === "throughput" ? this.state.rateOf(key) : null;
-    if (rate !== null) return format(rate);
     if (this.metric !== "loss") {
       return Number.isFinite(found.value) ? `${format(found.value)}${this.rankText(key, found.step)}` : "–";
     }

@@ -55,9 +55,9 @@ export class ViewState {
     return place?.[place.length - 1] ?? 0;
   }
 
-  /** Throughput of a whole run, which stands for the curve while it is not pointed at; null: not known. */
-  rateOf(key: string): number | null {
-    return this.cursor === null ? (this.context.rates()[key] ?? null) : null;
+  /** Whether the throughput of whole runs stands for the curves, which are not pointed at. */
+  get showsRates(): boolean {
+    return this.cursor === null && Object.keys(this.context.rates()).length > 0;
   }
 
   /** The curves that are not hidden, with their style. */

@@ -23,9 +23,7 @@ function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-settings-form");
   const lines = new Map<string, Line>();
   const counts = new Map<string, { group: Group; count: HTMLElement }>();
-  /** What was last typed or chosen here. */
-  let typed = "";
-  let texts = model.get("texts");
+  let texts: Record<string, string> = {};
 
   const rebuild = () => {
     const groups = model.get("groups");
@@ -43,10 +41,7 @@ function render({ model, el }: RenderProps<Traits>): void {
         const grid = element("div", { class: "wb-setting-grid" });
         for (const field of group.fields) {
           const line = lineOf(field);
-          const type = () => {
-            typed = field.name;
-            model.send({ kind: "type", name: field.name, text: line.read() });
-          };
+          const type = () => model.send({ kind: "type", name: field.name, text: line.read() });
           line.input.addEventListener("input", type);
           lines.set(field.name, line);
           grid.append(line.el);
@@ -62,7 +57,18 @@ function render({ model, el }: RenderProps<Traits>): void {
     );
   };
 
+  /** What was filled in elsewhere, as by a run that is trained further, is seen. */
+  const unfold = () => {
+    const before = texts;
+    texts = model.get("texts");
+    for (const [name, text] of Object.entries(texts)) {
+      const details = lines.get(name)?.el.closest("details");
+      if (details && text !== before[name]) details.open = true;
+    }
+  };
+
   const update = () => {
+    unfold();
     const problems = model.get("problems");
     for (const [name, line] of lines) {
       showLine(line, texts[name] ?? "", problems[name] ?? "");
@@ -79,19 +85,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     rebuild();
     update();
   });
-  // What was filled in elsewhere, as by a run that is trained further, is seen.
-  const unfold = () => {
-    const before = texts;
-    texts = model.get("texts");
-    for (const [name, text] of Object.entries(texts)) {
-      const details = lines.get(name)?.el.closest("details");
-      if (details && name !== typed && text !== before[name]) details.open = true;
-    }
-  };
-  model.on("change:texts", () => {
-    unfold();
-    update();
-  });
+  model.on("change:texts", update);
   model.on("change:problems", update);
   rebuild();
   update();

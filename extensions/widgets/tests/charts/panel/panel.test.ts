@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { horizontalAxis, type StepName } from "../../../src/charts/series/axis";
+import { type AxisName, horizontalAxis, type StepName } from "../../../src/charts/series/axis";
 import { Panel } from "../../../src/charts/panel/panel";
 import { ViewState } from "../../../src/charts/panel/view_state";
 import { plots, present } from "../plots";
@@ -23,6 +23,7 @@ describe("a chart", () => {
   let panel: Panel;
   let state: ViewState;
   let stepName: StepName;
+  let axis: AxisName;
   let evaluates: boolean;
   const sized = (width: number, height: number) => {
     Object.defineProperty(panel.surface, "clientWidth", { value: width, configurable: true });
@@ -32,6 +33,7 @@ describe("a chart", () => {
   beforeEach(() => {
     plots.length = 0;
     stepName = "step";
+    axis = "step";
     evaluates = false;
     const store = storeOf(part("fake", 0, [3, 2, 1], { metric: { title: "Accuracy", unit: "%" } }));
     state = new ViewState(store, {
@@ -40,6 +42,7 @@ describe("a chart", () => {
       totalSteps: () => 3,
       evaluates: () => evaluates,
       hint: () => "Loading.",
+      axis: () => axis,
       stepName: () => stepName,
     });
     panel = new Panel("loss", state, listener);
@@ -112,6 +115,42 @@ describe("a chart", () => {
     expect(text()).toBe("the curves coincide");
     hidden = ["a"];
     expect(text()).toBe("");
+    // As they are drawn: by time the same steps lie apart, and a logarithm shows small differences.
+    hidden = ["c"];
+    axis = "time";
+    expect(text()).toBe("");
+    axis = "samples";
+    expect(text()).toBe("the curves coincide");
+  });
+
+  it("of the loss compares curves as they are drawn", () => {
+    const falls = (floor: number) => Array.from({ length: 60 }, (_, index) => Math.max(floor, 2.3 * 0.7 ** index));
+    let scale = "linear";
+    const curves = () => ["a", "b"].map((key) => look(key));
+    const store = storeOf(part("a", 0, falls(0.001)), part("b", 0, falls(0.01)));
+    state = new ViewState(store, { ...state.context, curves, scaleOf: () => scale });
+    const chart = new Panel("loss", state, listener);
+    const text = () => {
+      chart.describe();
+      return chart.root.querySelector(".wb-coincident")?.textContent;
+    };
+    expect(text()).toBe("the curves coincide");
+    state.window = [30, 60];
+    expect(text()).toBe("");
+    state.window = null;
+    scale = "log";
+    expect(text()).toBe("");
+  });
+
+  it("of the throughput has a dash for a run that ended in its warm-up", () => {
+    const curves = () => ["a", "b"].map((key) => look(key));
+    state = new ViewState(storeOf(part("a", 0, [3, 2, 1]), part("b", 0, [3])), {
+      ...state.context, curves, rates: () => ({ a: 40 }), ratesNote: () => "mean of the run",
+    });
+    const chart = new Panel("throughput", state, listener);
+    chart.describe();
+    const values = [...chart.root.querySelectorAll(".wb-legend-value")].map((value) => value.textContent);
+    expect(values).toEqual(["40.0", "–"]);
   });
 
   it("of the loss says what is waited for, and the others do not repeat it", () => {

@@ -1,0 +1,56 @@
+"""The offers above the steps: shown while nothing is in progress, and not lost by a refusal."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as wb
+from tests.runs.recorded import changed, recorded, with_value
+from workbench.controller.jobs.job import Training
+from workbench.controller.jobs.offered_runs import Offer
+from workbench.controller.state import PREPARING, State
+from workbench.data import Dataset
+from workbench.widgets.app.app_bar import AppBar
+from workbench.widgets.app.bar_view import BarView
+from workbench.widgets.app.offer_list import OfferList
+
+
+@pytest.fixture
+def failed(digits: Dataset) -> Training:
+    folder = recorded(digits)
+    changed(folder.spec_path, lambda spec: with_value(spec, "config.steps", 9))
+    changed(folder.summary_path, lambda summary: {**summary, "status": "failed"})
+    return Training.of(wb.load_run(folder.id))
+
+
+def test_a_failed_run_is_offered_until_another_job_starts(failed: Training) -> None:
+    accepted: list[Offer] = []
+    offers = OfferList(accepted.append, lambda _: None)
+    view = BarView(AppBar(), offers)
+
+    def shown() -> list[str]:
+        return [offer["action"] for offer in offers.offers]
+
+    view.job_ended(failed)
+    assert shown() == ["resume"]
+    offers.accept(failed.id)
+    assert [offer.run for offer in accepted] == [failed.runs["pytorch"]], "it knows its own code"
+    view.show_state(PREPARING)
+    view.show_offers([])  # the list of runs is read meanwhile
+    assert shown() == []
+    view.job_failed()
+    view.show_state(State("idle", "error", "Refused."))
+    assert shown() == ["resume"], "it is not lost"
+    offers._handle_custom_msg({"kind": "dismiss", "id": failed.id}, [])
+    view.show_offers([])
+    assert shown() == []
+    view.show_state(PREPARING)
+    view.job_started(failed)
+    view.job_ended(failed)
+    view.show_state(State("idle", "error", "It failed again."))
+    assert shown() == ["resume"], "it was trained again since"
+    view.show_state(PREPARING)
+    view.job_started(failed)
+    view.job_failed()
+    view.show_state(State("idle", "idle", "Stopped."))
+    assert shown() == []
