@@ -33,6 +33,8 @@ WAIT_POLL_S = 0.1
 class Comparison:
     """A comparison of engines, returned by `compare` and `load_comparison`."""
 
+    measured_together = True  # as of `RunComparison`
+
     def __init__(
         self,
         comparison_id: str,
@@ -92,10 +94,9 @@ class Comparison:
     def phase(self) -> str:
         """The current activity, as a short text."""
         status = self.status
-        phase = self._lockstep.phase if self._lockstep else ""
         if status not in ("starting", "running"):
             return status
-        if phase:
+        if phase := self._lockstep.phase if self._lockstep else "":
             return phase
         if not self.runs:
             return "starting"

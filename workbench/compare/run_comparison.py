@@ -55,7 +55,9 @@ class RunComparison:
         self.runs: dict[str, Run] = dict(zip(distinct_names(runs), runs, strict=True))
         """By their names, see `distinct_names`."""
         self._together = measured_together(runs)
-        loads = {} if self._together is not None else loads_of(runs)
+        self.measured_together = self._together is not None
+        """Whether they are of one comparison, whose ratios and medians of rounds hold for them."""
+        loads = {} if self.measured_together else loads_of(runs)
         self._disturbed = {
             name: loads[run.id].sentence
             for name, run in self.runs.items()

@@ -56,12 +56,17 @@ def ends_early(events: Path, word: str, recorded: int, taken: int) -> str:
     return f"{events} ends at {word} {recorded:,} of {taken:,}: the rest is missing."
 
 
+def latest_step(folder: RunFolder) -> int | None:
+    """The step of the latest checkpoint of a run, 0 at its start; None: there is none."""
+    checkpoint = latest_checkpoint(folder)
+    return None if checkpoint is None else int(checkpoint.name.removeprefix("step-"))
+
+
 def kept_checkpoint(folder: RunFolder, spec: dict[str, Any]) -> str:
     """What is left of a run that failed, as a sentence after another; empty if nothing is."""
-    checkpoint = latest_checkpoint(folder)
-    if checkpoint is None:
+    step = latest_step(folder)
+    if step is None:
         return ""
-    step = int(checkpoint.name.removeprefix("step-"))
     if step == 0:
         return " It had no checkpoint later than its start: the run can only begin again."
     return f" Its checkpoint after {step_word(spec)} {step:,} is kept; the run can be resumed."

@@ -80,6 +80,10 @@ def test_sizes_are_read_with_their_units(text: str, size: int) -> None:
     [
         ("memory_limit_bytes", "1,5 GB", "'1,5 GB' is not a size, .* Write 1.5 GB."),
         ("memory_limit_bytes", "5", "'5' has no unit: write 5 MB or 5 GB."),
+        ("comparison_steps", "9" * 24, "Must be 9,007,199,254,740,992 or less."),
+        ("quiet_s", "1e24", "Must be 9,007,199,254,740,992 or less."),
+        ("quiet_s", "inf", "Must be a finite number."),
+        ("quiet_s", "nan", "Must be a finite number."),
         ("memory_limit_bytes", "0", "Must be 1 or more."),
         ("device.memory_bytes", "500", "'500' has no unit: write 500 MB or 500 GB."),
         ("memory_limit_bytes", "1 5 GB", "is not a size"),
@@ -122,6 +126,24 @@ def test_commas_between_thousands_are_read() -> None:
 )
 def test_a_wrong_text_is_a_sentence_of_ours(name: str, text: str, problem: str) -> None:
     assert read_texts({name: text}).problems == {name: problem}
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("switch", "name", "text"),
+    [("federation", "federation.clients", "abc"), ("lora", "lora.rank", "-1")],
+)
+def test_what_is_switched_off_is_marked_and_prevents_nothing(
+    switch: str, name: str, text: str
+) -> None:
+    typed = TypedSettings(Setup())
+    typed.type(name, text)
+    assert not typed.wrong()
+    typed.type(switch, "yes")
+    assert len(typed.wrong("train")) == 1
+    assert list(typed.read.problems) == [name]
+    typed.type(switch, "")
+    assert not typed.wrong()
 
 
 @pytest.mark.fault

@@ -32,7 +32,7 @@ def test_a_failed_run_can_be_resumed_from_its_checkpoint(digits: Dataset) -> Non
     changed(folder.summary_path, lambda summary: {**summary, "status": "failed"})
     [offer] = offered_runs.offers_of(Training.of(wb.load_run(folder.id)))
     assert offer.action == "resume"
-    assert offer.text == "line on pytorch failed after step 4 of 9."
+    assert offer.text == "line on pytorch failed after step 4 of 9; it goes on from step 4."
     for checkpoint in folder.path.glob("checkpoint*"):
         shutil.rmtree(checkpoint) if checkpoint.is_dir() else checkpoint.unlink()
     assert offered_runs.offers_of(Training.of(wb.load_run(folder.id))) == []

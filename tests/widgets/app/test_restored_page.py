@@ -196,6 +196,9 @@ def test_an_interrupted_comparison_is_offered_as_one(make_page: MakePage) -> Non
     badge = wb.load_comparison(record.id).badge
     assert badge
     # That model is not the one that is chosen.
+    page.models.choose("digits-mlp")
+    caption = "These charts are of model-a; digits-mlp is chosen for the next run."
+    until(lambda: page.comparison.charts.caption == caption)
     until(lambda: page.bar.verdict == f"model-a: {badge}")
     # The notebook keeps it, for where there is no kernel: the figures of the page.
     until(lambda: page._figure.figure_id == "-".join(run.id for run in runs))
@@ -227,7 +230,7 @@ def test_a_failed_run_is_offered_to_be_resumed(make_page: MakePage) -> None:
     page.set(checkpoint_every=5, steps=20)
     page.train()
     assert page.wait(PATIENCE_S)
-    text = "digits-mlp on fake failed after step 8 of 20."
+    text = "digits-mlp on fake failed after step 8 of 20; it goes on from step 5."
     until(lambda: [offer["text"] for offer in page.offers.offers] == [text])
     page._runs_changed(Changes([], []))  # as other runs go on
     assert page._controller._engines.wait(PATIENCE_S)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from workbench.controller.background.model_check import ModelCheck, ShowIfCurrent
 from workbench.controller.model.data_preview import data_preview
 from workbench.controller.model.inspection import layer_rows
+from workbench.controller.model.module_stamp import ModuleStamp
 from workbench.controller.model.sources import Sources
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
@@ -26,6 +27,8 @@ class _Loaded(NamedTuple):
     source: str
     example_inputs: str | None
     """None: the model itself was given."""
+    stamp: ModuleStamp | None = None
+    """Of the notebook's module that it is a copy of."""
 
 
 class ModelLoader:
@@ -93,9 +96,7 @@ class ModelLoader:
                 self._loaded = _Loaded(model, chosen[0], None)
         if isinstance(model, Model):
             self._on_loaded(model)
-        show = self._newest("model")
-        self.check.drop()
-        self._load_in_thread("model", show, lambda: self._show(chosen, show))
+        self._begin_model(chosen)
 
     def choose_dataset(self, dataset: str, target: str = "", groups: str = "") -> None:
         """Choose a dataset, to be shown; returns immediately."""
@@ -118,7 +119,7 @@ class ModelLoader:
             example_inputs: see `choose`.
         """
         wanted = (source.strip(), example_inputs.strip())
-        at_hand = self._if_loaded(wanted)
+        at_hand = None if self._has_changed(wanted) else self._if_loaded(wanted)
         return lambda: at_hand or self._load(wanted)
 
     def loading_of(self, setup: Setup) -> Callable[[], Model | None]:
@@ -148,17 +149,29 @@ class ModelLoader:
         with self._lock:
             load_lock = self._load_locks.setdefault(wanted, threading.Lock())
         with load_lock:
-            model = self._if_loaded(wanted)
-            if model is not None:
+            model, changed = self._if_loaded(wanted), self._has_changed(wanted)
+            if model is not None and not changed:
                 return model
+            stamp = self._sources.stamp(wanted[0])
             model = self._sources.model(*wanted)
             with self._lock:
                 chosen = wanted == self._chosen
                 if chosen:
-                    self._loaded = _Loaded(model, *wanted)
+                    self._loaded = _Loaded(model, *wanted, stamp)
         if chosen:
             self._on_loaded(model)
+            if changed:
+                self._begin_model(wanted)  # it is shown as it is now
         return model
+
+    def _has_changed(self, wanted: tuple[str, str]) -> bool:
+        """Whether the notebook's module has changed since it was loaded; not if it is gone."""
+        with self._lock:
+            loaded = self._loaded
+        if loaded is None or loaded.stamp is None or loaded[1:3] != wanted:
+            return False
+        now = self._sources.stamp(wanted[0])
+        return now is not None and not now.matches(loaded.stamp)
 
     def _if_loaded(self, wanted: tuple[str, str]) -> Model | None:
         """The model, if it is the last that was loaded or given."""
@@ -184,6 +197,11 @@ class ModelLoader:
             self._newest(what)
         self.check.drop()
         self._thread.close()
+
+    def _begin_model(self, chosen: tuple[str, str]) -> None:
+        show = self._newest("model")
+        self.check.drop()
+        self._load_in_thread("model", show, lambda: self._show(chosen, show))
 
     def _begin_data(self) -> None:
         show = self._newest("dataset")

@@ -20,7 +20,7 @@ from workbench.controller.forms.setting_fields import (
 )
 from workbench.controller.model.sources import split_names
 from workbench.errors import ConfigError, nearest, value_text
-from workbench.settings.config import TrainingConfig
+from workbench.settings.config import LARGEST_COUNT, TrainingConfig
 from workbench.settings.setting_problems import problems_by_setting
 
 FIELDS = {
@@ -83,13 +83,7 @@ def read_texts(
     if "federation" in settings:
         further["federation"] = settings.pop("federation")
         problems = _federation_problems(further["federation"], texts) | problems
-    for name, least in (("comparison_steps", 1), ("quiet_s", 0)):
-        number = further.get(name, least)
-        if not isinstance(number, str) and not least <= number < float("inf"):
-            wrong_size = number < least  # as opposed to nan and inf
-            problems[name] = (
-                f"Must be {least} or more." if wrong_size else "Must be a finite number."
-            )
+    problems |= _comparison_problems(further)
     given = {**(defaults or {}), **settings}
     for engine in [{"engine": name} for name in engines] or [{}]:
         try:
@@ -158,6 +152,26 @@ def _federation_problems(form: Mapping[str, Any], texts: Mapping[str, str]) -> d
         what = problems_by_setting(error, federation_fields.FederationForm)
         for name, why in what.items():
             found[f"federation.{name}"] = f"{why[0].upper()}{why[1:]}"
+    return found
+
+
+def applies(name: str, texts: Mapping[str, str]) -> bool:
+    """Whether a field has a meaning: no part of LoRA or of federated training where that is off."""
+    owner, part = name.partition(".")[::2]
+    return not part or owner == "device" or texts.get(owner, "").strip() == YES
+
+
+def _comparison_problems(further: Mapping[str, Any]) -> dict[str, str]:
+    found = {}
+    for name, least in (("comparison_steps", 1), ("quiet_s", 0)):
+        number = further.get(name, least)
+        if isinstance(number, str) or least <= number <= LARGEST_COUNT:
+            continue
+        found[name] = f"Must be {least} or more."
+        if number > LARGEST_COUNT and number != float("inf"):
+            found[name] = f"Must be {LARGEST_COUNT:,} or less."
+        elif not number < least:
+            found[name] = "Must be a finite number."
     return found
 
 

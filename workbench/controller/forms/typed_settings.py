@@ -8,7 +8,13 @@ from typing import Any
 
 from workbench.controller.forms.federation_fields import ELSEWHERE
 from workbench.controller.forms.reference_problems import reference_problems
-from workbench.controller.forms.setting_texts import FIELDS, ReadSettings, read_texts, write_texts
+from workbench.controller.forms.setting_texts import (
+    FIELDS,
+    ReadSettings,
+    applies,
+    read_texts,
+    write_texts,
+)
 from workbench.controller.setup import COMPARISON_STEPS, TRAINING_ONLY, Setup
 from workbench.models import Model
 
@@ -49,12 +55,12 @@ class TypedSettings:
         return dict(self.texts), list(self._setup.engines), self.wrong_options
 
     def wrong(self, step: str = "") -> list[str]:
-        """Labels of the invalid fields, in the order of the forms.
+        """Labels of the invalid fields that have a meaning now, in the order of the forms.
 
         Args:
             step: "train" or "compare": only those that prevent it from starting; empty: all.
         """
-        problems = self.read.problems
+        problems = {n: why for n, why in self.read.problems.items() if applies(n, self.texts)}
         if step == "train":
             problems = {name: why for name, why in problems.items() if name not in COMPARISON_ONLY}
         elif step == "compare":

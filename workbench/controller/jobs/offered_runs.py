@@ -11,6 +11,7 @@ from workbench.errors import RunFolderError
 from workbench.run_folder.run_folder import RunFolder, home
 from workbench.runs import Run
 from workbench.runs.active import active_folders
+from workbench.runs.failure import latest_step
 from workbench.runs.run_title import step_word
 
 LOOKED_AT = 20
@@ -63,8 +64,13 @@ def offers_of(job: Job) -> list[Offer]:
     found = []
     for run in job.runs.values() if isinstance(job, Training) else ():
         done, total = run.progress
-        if run.status == "failed" and done < total and run.checkpoint is not None:
-            text = f"{name_of(run)} failed after {step_word(run.spec)} {done:,} of {total:,}."
+        step = latest_step(run.folder)
+        if run.status == "failed" and done < total and step:
+            word = step_word(run.spec)
+            text = (
+                f"{name_of(run)} failed after {word} {done:,} of {total:,}; it goes on from {word} "
+                f"{step:,}."
+            )
             found.append(Offer(run.id, "resume", text, run))
     return found[:OFFERED]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from workbench.controller.model.module_stamp import ModuleStamp, stamp_of
 from workbench.controller.model.namespace import (
     is_arrays,
     is_dataset,
@@ -83,6 +84,10 @@ class Sources:
             return load_model(source, example_inputs=given)
         except ExampleInputsMissingError as error:
             raise ModelError(f"{source} returns a module: {self._remedy(repr(source))}") from error
+
+    def stamp(self, source: str) -> ModuleStamp | None:
+        """That of the notebook's module that `source` names; None: it names none."""
+        return stamp_of(self.names().get(source)) if source.isidentifier() else None
 
     def _remedy(self, source: str) -> str:
         if self.examples_have_field:

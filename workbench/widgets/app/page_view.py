@@ -17,7 +17,7 @@ from workbench.runs import Run
 from workbench.widgets.app.app_bar import AppBar
 from workbench.widgets.app.form_filler import FormFiller
 from workbench.widgets.app.static_figure import StaticFigure
-from workbench.widgets.charts import results_in_runs
+from workbench.widgets.charts import other_model, results_in_runs
 from workbench.widgets.compare import ComparisonView
 from workbench.widgets.compare.ratio_bars import PRESS_COMPARE
 from workbench.widgets.model.choice_field import ChoiceField
@@ -66,11 +66,15 @@ class PageView(View):
     def show_summary(self, _: Any = None) -> None:
         """Show in the bar what the comparison in view came to; of which model, if of another."""
         compared, ratios = self._comparison.comparison, self._comparison.ratios
-        if compared is None or not ratios.summary:
+        runs = {} if compared is None else compared.runs
+        models = sorted({str(run.spec["model"]) for run in runs.values()})
+        of = ", ".join(models)
+        is_other = bool(self._model and models and models != [self._model])
+        self._comparison.charts.caption = other_model(of, self._model) if is_other else ""
+        if not ratios.summary:
             self._bar.show_verdict("", "")
             return
-        models = sorted({str(run.spec["model"]) for run in compared.runs.values()})
-        other = f"{', '.join(models)}: " if models != [self._model] else ""
+        other = f"{of}: " if models != [self._model] else ""
         self._bar.show_verdict(f"{other}{ratios.summary}", ratios.verdict)
 
     def show_state(self, state: State) -> None:
@@ -105,6 +109,7 @@ class PageView(View):
             self._bar.show_verdict("", "")  # of the comparison before
             self._recorded.value = ""
             self._comparison.show(job.comparison)
+            self.show_summary()
             self._show_what_trains()
         if self._bar.selected == self._started_from:  # else the user has moved on meanwhile
             self._bar.selected = "compare" if isinstance(job, ComparisonJob) else "train"

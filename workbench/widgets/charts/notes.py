@@ -22,7 +22,7 @@ class ChartNotes(traitlets.HasTraits):
     """Throughput of each whole run in samples/s, by curve, where it is known: it is shown while the
     curve, a mean of few steps, is not pointed at."""
     rates_note = traitlets.Unicode().tag(sync=True)
-    """What `rates` are: "mean of the run", or "median of rounds"."""
+    """What `rates` are: "mean after the warm-up", or "median of rounds"."""
 
     def show_rates(self, rates: Mapping[str, float], note: str) -> None:
         """Show the throughput of whole runs, in samples/s by curve; NaN: not known."""

@@ -13,7 +13,7 @@ from workbench.compare import COLUMNS, Comparison, RunComparison
 from workbench.widgets.bundle import bundle
 from workbench.widgets.engine_styles import HasEngineStyles, engine_styles
 
-OF_ROUNDS, OF_RUN = "median of rounds", "mean of the run"
+OF_ROUNDS, OF_RUN = "median of rounds", "mean after the warm-up"
 """What a throughput is."""
 
 SHOWN = {
@@ -78,6 +78,8 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
     """Text while there are no figures; empty: nothing is shown then."""
 
     def __init__(self, **kwargs: Any) -> None:
+        self._separately = False
+        """Whether the runs were measured one by one."""
         super().__init__(columns=_columns(of_runs=False), **kwargs)
 
     def clear(self, hint: str = "") -> None:
@@ -87,10 +89,10 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
     @property
     def throughputs(self) -> tuple[dict[str, float], str]:
         """Samples/s of each row that has them, and what they are: "median of rounds", or
-        "mean of the run"."""
+        "mean after the warm-up"."""
         cells = {row["engine"]: row["cells"]["samples_per_s"] for row in self.rows}
         found = {name: cell for name, cell in cells.items() if cell is not None}
-        return found, OF_RUN if self.heading == "Run" else OF_ROUNDS
+        return found, OF_RUN if self._separately else OF_ROUNDS
 
     def show(
         self,
@@ -105,7 +107,8 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
         """
         frame = comparison.table()
         self.heading = str(frame.index.name).capitalize()
-        self.columns = _columns(of_runs=self.heading == "Run")
+        self._separately = not comparison.measured_together
+        self.columns = _columns(of_runs=self._separately)
         self.reference = comparison.reference
         self.caption = comparison.caption
         self.engine_styles = engine_styles() if styles is None else dict(styles)

@@ -225,7 +225,7 @@ class TrainView(View):
             engine: charts.recording(engine).mean_rate(run.config.warmup_steps)
             for engine, run in job.runs.items()
         }
-        charts.show_rates(rates, "mean of the run")
+        charts.show_rates(rates, "mean after the warm-up")
 
     def job_failed(self) -> None:
         self._compares = False

@@ -64,14 +64,14 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   };
   more.addEventListener("click", () => fold(!el.classList.contains("wb-whole")));
   const resized = new ResizeObserver(() => el.classList.contains("wb-whole") || fold(false));
-  resized.observe(el);
+  resized.observe(text); // it is narrower beside a longer detail, too
   signal.addEventListener("abort", () => resized.disconnect());
 
   const update = () => {
     setAttribute(el, "data-level", model.get("level"));
-    say(unbroken(model.get("message")));
     setText(detail, unbroken(model.get("detail")));
     setText(left, unbroken(model.get("left")));
+    say(unbroken(model.get("message"))); // last, as what stands beside it takes room
     const progress = model.get("progress");
     bar.classList.toggle("wb-nothing", progress < 0);
     const percent = Math.round(100 * Math.min(Math.max(progress, 0), 1));

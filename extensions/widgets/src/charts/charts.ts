@@ -48,7 +48,7 @@ interface Traits {
   caption: string;
   /** Throughput of each whole run in samples/s, where it is known. */
   rates: Record<string, number>;
-  /** What `rates` are: "mean of the run", or "median of rounds". */
+  /** What `rates` are: "mean after the warm-up", or "median of rounds". */
   rates_note: string;
   axis: "step" | "time" | "samples";
   /** Name of a step; "round" for a federated run, whose rounds other charts also show. */

@@ -22,6 +22,8 @@ const PAINTS: [string, string][] = [["", "origin"], ["time", "time"], ["memory",
 export class GraphToolbar {
   readonly root: HTMLElement;
   readonly search = element("input", { type: "search", placeholder: "Search: Conv, norm, 16×8", "aria-label": "Search" });
+  /** The graph that was shown last by a press. */
+  private chosenLast = "";
   private readonly tabs = element("div", { class: "wb-graph-tabs", role: "group", "aria-label": "Graphs" });
   private readonly count = element("span", { class: "wb-note wb-graph-count", role: "status" });
   private readonly paint = element("select", { "aria-label": "Colour by" });
@@ -114,7 +116,10 @@ export class GraphToolbar {
     made.addEventListener("click", () => {
       const without = shown.filter((each) => each !== key);
       if (isShown && without.length === 0) return;
-      const next = isShown ? without : [...shown.slice(-1), key];
+      // Of two the one that was chosen last stays beside the third.
+      const last = shown.includes(this.chosenLast) ? this.chosenLast : shown.at(-1);
+      if (!isShown) this.chosenLast = key;
+      const next = isShown ? without : [...(last === undefined ? [] : [last]), key];
       this.listener.onShown(next.sort((a, b) => graphs.indexOf(a) - graphs.indexOf(b)));
     });
     return made;

@@ -110,7 +110,7 @@ export const ACTIONS: Action[] = [
     label: "Tags …",
     refusal: readable,
     field: {
-      label: "Tags, with commas between them",
+      label: (_, of) => `Tags${of}, separated by commas`,
       value: (rows) => sharedTags(rows).join(", "),
       placeholder: "baseline, lesson 2",
       longest: 3000,

@@ -16,6 +16,23 @@ function statusOf(lines: { count: number }) {
 }
 
 describe("the status", () => {
+  it("measures a message beside what stands beside it from now on", () => {
+    const { el, model } = show(status, { ...traits });
+    const more = el.querySelector("button") as HTMLButtonElement;
+    const detail = el.querySelector(".wb-status-detail") as HTMLElement;
+    const message = el.querySelector(".wb-status-message") as HTMLElement;
+    // Three lines beside a long detail, two beside a short one.
+    Object.defineProperty(message, "scrollHeight", { get: () => 19 * ((detail.textContent ?? "").length > 9 ? 3 : 2) });
+    Object.defineProperty(message, "clientHeight", { value: 38 });
+    model.receive("detail", "step 400 of 400");
+    model.receive("message", "Training.");
+    expect(more.hidden).toBe(false);
+    // The kernel sends both at once.
+    Object.assign((model as unknown as { traits: object }).traits, { detail: "27 s" });
+    model.receive("message", "Trained.");
+    expect(more.hidden).toBe(true);
+  });
+
   it("shows two lines of a long message, and the whole of it on demand", () => {
     const lines = { count: 1 };
     const { el, model, more } = statusOf(lines);

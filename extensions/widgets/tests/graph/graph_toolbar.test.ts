@@ -28,4 +28,33 @@ describe("the toolbar of the graphs", () => {
     expect(onSaveJson.mock.calls).toEqual([["model-explorer"], ["node-data"]]);
     for (const save of saves) expect(save.getAttribute("aria-label")).toContain("without a kernel");
   });
+
+  it("keeps the graph that was chosen last beside a third one", () => {
+    const nothing = () => {};
+    const graphs = ["forward", "training", "eval", "optimizer"];
+    let shown = ["optimizer"];
+    const toolbar = new GraphToolbar({
+      onShown: (next) => {
+        shown = next;
+        toolbar.showGraphs(graphs, shown);
+      },
+      onQuery: nothing,
+      onMatch: nothing,
+      onLeaveSearch: nothing,
+      onPaint: nothing,
+      onZoom: nothing,
+      onFit: nothing,
+      onSaveSvg: nothing,
+      onSaveJson: nothing,
+    });
+    toolbar.showGraphs(graphs, shown);
+    const press = (graph: string) => {
+      [...toolbar.root.querySelectorAll("button")].find(({ textContent }) => textContent === graph)?.click();
+      return shown;
+    };
+    expect(press("forward")).toEqual(["forward", "optimizer"]);
+    expect(press("training")).toEqual(["forward", "training"]);
+    expect(press("forward")).toEqual(["training"]);
+    expect(press("eval")).toEqual(["training", "eval"]);
+  });
 });

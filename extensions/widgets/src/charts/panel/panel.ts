@@ -133,11 +133,13 @@ export class Panel {
   /** The place that all charts look at has changed. */
   point(): void {
     if (this.plot) setCursor(this.plot, this.state.cursor, this.words.placeText);
+    this.fillHead();
     this.fillLegend();
   }
 
   showTable(shown: boolean): void {
     this.tabled = shown;
+    this.fillHead();
     this.showAsChosen();
   }
 
@@ -177,7 +179,8 @@ export class Panel {
     const { title, unit } = this.words.text;
     setText(this.title, title);
     const notes = [this.metric === "loss" && this.evaluated ? `${unit}, –●– on the test split` : unit];
-    if (this.metric === "throughput") notes.push(this.words.throughputText());
+    // A table has the points of the curve.
+    if (this.metric === "throughput") notes.push(this.tabled ? this.words.windowText() : this.words.throughputText());
     const spread = this.state.store.spreads[this.metric] ?? 1;
     const chosen = this.logarithmic && this.state.context.scaleOf(this.metric) === "auto";
     const text = notes.filter(Boolean).join(", ");

@@ -56,12 +56,9 @@ export class PanelReadings {
     return { ...text, spoken: federated ? `${spoken}, ${mean}` : `Loss, ${mean}`, unit: federated ? `${unit}, ${mean}` : mean };
   }
 
-  /** What the throughput beside the names is, and what the curve is. */
+  /** What the throughput beside the names is. */
   throughputText(): string {
-    const { ratesNote, rates } = this.state.context;
-    const curve = this.windowText();
-    if (Object.keys(rates()).length === 0) return curve;
-    return curve ? `${ratesNote()}; curve: ${curve}` : ratesNote();
+    return this.state.showsRates ? this.state.context.ratesNote() : this.windowText();
   }
 
   windowText(): string {
@@ -87,12 +84,12 @@ export class PanelReadings {
     if (context.axis() === "time") return ""; // there the same steps lie apart
     const curves = shown.flatMap((look) => {
       const curve = store.curve(look.key);
-      return curve ? [{ ...look, curve }] : [];
+      return curve && curve.overview.length > 0 ? [{ curve }] : [];
     });
     const ends = this.state.range.map((end) => stepAt(curves[0]?.curve.overview ?? Blocks.none, context.axis(), end));
-    const same = coinciding(curves, ends as [number, number], logarithmic).map(({ label }) => label);
+    const same = coinciding(curves, ends as [number, number], logarithmic);
     if (same.length === 0) return "";
-    return same.length === shown.length ? "the curves coincide" : `${same.join(", ")} coincide`;
+    return same.length === curves.length ? "curves coincide" : `${same.length} of ${curves.length} coincide`;
   }
 
   incidentTexts(): string {

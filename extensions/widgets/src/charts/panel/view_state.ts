@@ -15,7 +15,7 @@ export interface ViewContext {
   hint: () => string;
   /** Throughput of each whole run in samples/s, where it is known. */
   rates: () => Record<string, number>;
-  /** What they are: "mean of the run", or "median of rounds". */
+  /** What they are: "mean after the warm-up", or "median of rounds". */
   ratesNote: () => string;
   axis: () => AxisName;
   stepName: () => StepName;

@@ -89,13 +89,17 @@ describe("a chart", () => {
     const text = (name: string) => chart.root.querySelector(name)?.textContent;
     chart.describe();
     expect(text(".wb-legend-value")).toBe("40.0");
-    expect(text(".wb-unit")).toBe("samples/s, median of rounds; curve: mean of the last 10 steps");
+    expect(text(".wb-unit")).toBe("samples/s, median of rounds");
     const label = () => chart.surface.getAttribute("aria-label");
     expect(label()).toBe("Throughput in samples per second, median of rounds: fake 40.0");
     state.cursor = 2;
-    chart.describe();
+    chart.point();
     expect(text(".wb-legend-value")).toBe("32.0");
+    expect(text(".wb-unit")).toBe("samples/s, mean of the last 10 steps");
     expect(label()).toBe("Throughput in samples per second at step 2: fake 32.0");
+    state.cursor = null;
+    chart.showTable(true);
+    expect(text(".wb-unit")).toBe("samples/s, mean of the last 10 steps");
   });
 
   it("of the loss says which curves look like one", () => {
@@ -110,9 +114,9 @@ describe("a chart", () => {
       chart.describe();
       return chart.root.querySelector(".wb-coincident")?.textContent;
     };
-    expect(text()).toBe("a, b coincide");
+    expect(text()).toBe("2 of 3 coincide");
     hidden = ["c"];
-    expect(text()).toBe("the curves coincide");
+    expect(text()).toBe("curves coincide");
     hidden = ["a"];
     expect(text()).toBe("");
     // As they are drawn: by time the same steps lie apart, and a logarithm shows small differences.
@@ -120,7 +124,7 @@ describe("a chart", () => {
     axis = "time";
     expect(text()).toBe("");
     axis = "samples";
-    expect(text()).toBe("the curves coincide");
+    expect(text()).toBe("curves coincide");
   });
 
   it("of the loss compares curves as they are drawn", () => {
@@ -134,7 +138,7 @@ describe("a chart", () => {
       chart.describe();
       return chart.root.querySelector(".wb-coincident")?.textContent;
     };
-    expect(text()).toBe("the curves coincide");
+    expect(text()).toBe("curves coincide");
     state.window = [30, 60];
     expect(text()).toBe("");
     state.window = null;
