@@ -93,8 +93,7 @@ class Comparison:
     @property
     def phase(self) -> str:
         """The current activity, as a short text."""
-        status = self.status
-        if status not in ("starting", "running"):
+        if (status := self.status) not in ("starting", "running"):
             return status
         if phase := self._lockstep.phase if self._lockstep else "":
             return phase

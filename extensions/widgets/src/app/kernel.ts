@@ -13,6 +13,14 @@ export const GONE =
   "The kernel that made this page was restarted, shut down or has died. Run the cell again for a new page, " +
   "which lists running and interrupted runs.";
 
+/** Message while the server does not answer. */
+export const OFFLINE =
+  "The connection to the Jupyter server is lost. Nothing can be done here until it is back; then the page goes on by " +
+  "itself, if the kernel is still there.";
+
+/** Time in milliseconds that a lost connection may take to come back unnoticed. */
+const OFFLINE_MS = 3000;
+
 interface Signal<Value> {
   connect(slot: (sender: unknown, value: Value) => void): unknown;
   disconnect(slot: (sender: unknown, value: Value) => void): unknown;
@@ -23,6 +31,31 @@ interface Session {
   session: { kernel: unknown } | null;
   kernelChanged: Signal<{ oldValue: unknown }>;
   statusChanged: Signal<string>;
+  /** "connected", "connecting" or "disconnected". */
+  connectionStatusChanged?: Signal<string>;
+}
+
+function sessionOf(model: AnyModel): Session | undefined {
+  const manager = model.widget_manager as { context?: { sessionContext?: Session } } | undefined;
+  return manager?.context?.sessionContext;
+}
+
+/** Calls `callback` when the connection to the server has been lost for a while, and when it is back. */
+export function onConnection(model: AnyModel, callback: (lost: boolean) => void, signal: AbortSignal): void {
+  const changes = sessionOf(model)?.connectionStatusChanged;
+  if (!changes) return;
+  let [timer, lost] = [0, false];
+  const changed = (_: unknown, now: string) => {
+    window.clearTimeout(timer);
+    if (now === "connected") {
+      if (lost) callback((lost = false));
+    } else if (!lost) timer = window.setTimeout(() => callback((lost = true)), OFFLINE_MS);
+  };
+  changes.connect(changed);
+  signal.addEventListener("abort", () => {
+    window.clearTimeout(timer);
+    changes.disconnect(changed);
+  });
 }
 
 /**
@@ -30,8 +63,7 @@ interface Session {
  * another was chosen for the notebook. Of a kernel that is shut down the widget manager says nothing.
  */
 export function onKernelGone(model: AnyModel, callback: () => void, signal: AbortSignal): void {
-  const manager = model.widget_manager as { context?: { sessionContext?: Session } } | undefined;
-  const session = manager?.context?.sessionContext;
+  const session = sessionOf(model);
   let reported = false;
   const report = () => {
     if (reported || signal.aborted) return;

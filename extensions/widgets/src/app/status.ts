@@ -3,7 +3,7 @@
 import type { RenderProps } from "@anywidget/types";
 import { element, setAttribute, setText } from "../element";
 import { unbroken } from "../number_format";
-import { GONE, markKernelGone, onKernelGone } from "./kernel";
+import { GONE, markKernelGone, OFFLINE, onConnection, onKernelGone } from "./kernel";
 import "./page.css";
 import { guardKeys } from "./page_keys";
 import "./status.css";
@@ -78,17 +78,27 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     setAttribute(bar, "aria-valuenow", String(percent));
     setAttribute(fill, "style", `width: ${percent}%`);
   };
-  let gone = false;
-  model.on("change", () => gone || update());
+  let [gone, offline] = [false, false];
+  model.on("change", () => gone || offline || update());
   update();
+  const fail = (sentences: string) => {
+    el.dataset["level"] = "error";
+    detail.textContent = left.textContent = "";
+    say(sentences);
+    bar.classList.add("wb-nothing");
+  };
   const lose = () => {
     gone = true;
     markKernelGone(el);
-    el.dataset["level"] = "error";
-    say(GONE);
-    detail.textContent = left.textContent = "";
-    bar.classList.add("wb-nothing");
+    fail(GONE);
   };
+  const connection = (lost: boolean) => {
+    offline = lost;
+    if (gone) return;
+    if (lost) fail(OFFLINE);
+    else update();
+  };
+  onConnection(model, connection, signal);
   onKernelGone(model, lose, signal);
 }
 

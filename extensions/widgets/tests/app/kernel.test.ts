@@ -10,6 +10,7 @@ class Session {
   session: { kernel: unknown } | null = { kernel: {} };
   readonly kernelChanged = new Signal<{ oldValue: unknown }>();
   readonly statusChanged = new Signal<string>();
+  readonly connectionStatusChanged = new Signal<string>();
 }
 
 class Signal<Value> {
@@ -31,6 +32,29 @@ function page(session: Session) {
   const message = () => shown.el.querySelector('[role="status"]')?.textContent ?? "";
   return { ...shown, around, message };
 }
+
+describe("a page whose server does not answer", () => {
+  it("says so after a while, and goes on with what is then", () => {
+    vi.useFakeTimers();
+    const session = new Session();
+    const { message, model, el } = page(session);
+    session.connectionStatusChanged.emit("connecting");
+    vi.advanceTimersByTime(2000);
+    session.connectionStatusChanged.emit("connected");
+    vi.advanceTimersByTime(10_000);
+    expect(message()).toBe("Training");
+    session.connectionStatusChanged.emit("connecting");
+    vi.advanceTimersByTime(2000);
+    session.connectionStatusChanged.emit("disconnected");
+    vi.advanceTimersByTime(3000);
+    expect(message()).toContain("connection to the Jupyter server is lost");
+    expect(el.dataset["level"]).toBe("error");
+    model.receive("message", "Trained");
+    session.connectionStatusChanged.emit("connected");
+    expect(message()).toBe("Trained");
+    vi.useRealTimers();
+  });
+});
 
 describe("a page whose kernel is shut down", () => {
   it("says so, marks itself and keeps its forms from being used", () => {

@@ -34,7 +34,9 @@ export function drawLines(plot: uPlot, lines: DrawnLine[], markColor: string, ba
   ctx.clip();
   ctx.lineJoin = "round";
   for (const each of lines) drawLine(plot, each, background);
-  const marks = lines.flatMap((each) => each.marks).sort((a, b) => a.x - b.x);
+  const { min = -Infinity, max = Infinity } = plot.scales["x"] ?? {};
+  const shown = ({ x }: DrawnLine["marks"][number]) => x >= min && x <= max;
+  const marks = lines.flatMap((each) => each.marks.filter(shown)).sort((a, b) => a.x - b.x);
   marks.forEach((mark, index) => drawMark(plot, mark, index, markColor));
   ctx.restore();
 }

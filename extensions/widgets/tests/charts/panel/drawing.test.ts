@@ -3,7 +3,12 @@ import { describe, expect, it } from "vitest";
 import { drawLines } from "../../../src/charts/panel/drawing";
 
 /** What is drawn of `count` evaluations in a plot of 400 pixels: circles, and dashes and colour of every line. */
-function drawn(count: number, main: number[]): { circles: number[]; lines: string[] } {
+function drawn(
+  count: number,
+  main: number[],
+  marks: { x: number; text: string }[] = [],
+): { circles: number[]; lines: string[]; texts: string[] } {
+  const texts: string[] = [];
   const circles: number[] = [];
   const lines: string[] = [];
   let dash: number[] = [];
@@ -13,6 +18,7 @@ function drawn(count: number, main: number[]): { circles: number[]; lines: strin
     ...{ save: nothing, restore: nothing, rect: nothing, clip: nothing, moveTo: nothing, lineTo: nothing, fill: nothing },
     setLineDash: (lengths: number[]) => (dash = lengths),
     strokeStyle: "",
+    fillText: (text: string) => texts.push(text),
     beginPath: () => (onLine = true),
     stroke: () => onLine && lines.push(`${ctx.strokeStyle} ${dash}`),
     arc: (x: number) => {
@@ -29,9 +35,15 @@ function drawn(count: number, main: number[]): { circles: number[]; lines: strin
   };
   const x = Float64Array.from({ length: count }, (_, index) => index / (count - 1));
   const line = { x: Float64Array.from(main), y: Float64Array.from(main), raw: null, band: null, points: { x, y: x }, thin: [] };
-  drawLines(plot as unknown as uPlot, [{ line, style: { color: "red", dash: [9, 2] }, faded: false, marks: [] }], "red", "white");
-  return { circles, lines };
+  drawLines(plot as unknown as uPlot, [{ line, style: { color: "red", dash: [9, 2] }, faded: false, marks }], "red", "white");
+  return { circles, lines, texts };
 }
+
+describe("the mark of an incident", () => {
+  it.each([[0.5, 1], [1.5, 0], [-0.1, 0]])("at %f is drawn only within what is shown", (x, count) => {
+    expect(drawn(0, [], [{ x, text: "not finite" }]).texts).toHaveLength(count);
+  });
+});
 
 describe("evaluations", () => {
   it.each([5, 150, 1000])("have circles that leave their line seen, also %d of them", (count) => {
