@@ -35,8 +35,11 @@ def test_recorded_runs_are_read_once_and_nothing_is_said_to_start(
             fill(comparison, styles)
 
         monkeypatch.setattr(view.table, "show", show)
+        awaited: list[int] = []
+        view.ratios.observe(lambda change: awaited.append(change.new), "awaited")
         view.show(*runs)
         until(lambda: len(said) == 2)
+        assert awaited == [2, 0], "the bars have their place, until they are there"
         time.sleep(3 * PERIOD_S)  # in which it would be read again
         assert said[0] == READING
         assert hints[0] == (READING, []), "what differs is not known before the runs are read"

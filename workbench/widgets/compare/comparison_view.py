@@ -172,7 +172,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         self._readers, self._polls = {}, 0
         self.charts.reset(names_of(comparison), engines=_engines(comparison))
         starting = isinstance(comparison, Comparison) and not comparison.ended
-        self.ratios.clear(STARTING if starting else READING)
+        self.ratios.clear(STARTING if starting else READING, awaited=len(names_of(comparison)))
         self.ratios.remark(remark)
         self.statistics.clear()
         if comparison.ended:

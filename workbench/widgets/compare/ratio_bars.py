@@ -49,13 +49,21 @@ class RatioBars(anywidget.AnyWidget):
         )
     ).tag(sync=True)
     """One for each run that has a ratio; `interval` is empty, or its two limits."""
+    awaited = traitlets.Int(0).tag(sync=True)
+    """Number of bars that will come: they have their place, so that the charts do not move then."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._sentence = self._remark = ""
         super().__init__(**kwargs)
 
-    def clear(self, hint: str) -> None:
-        """Remove the ratios and show why there are none."""
+    def clear(self, hint: str, awaited: int = 0) -> None:
+        """Remove the ratios and show why there are none.
+
+        Args:
+            hint: the reason, in a sentence.
+            awaited: see the trait.
+        """
+        self.awaited = awaited
         self.verdict, self.badge, self.level, self.bars = hint, "", "none", []
         self.summary = self._sentence = ""
 
@@ -78,8 +86,9 @@ class RatioBars(anywidget.AnyWidget):
         failed = sum(run.error is not None for run in comparison.runs.values())
         will_come = len(frame) - failed > 1
         if not comparison.ended and will_come and frame["ratio"].notna().sum() < 2:
-            self.clear(STARTING)
+            self.clear(STARTING, awaited=len(frame))
             return
+        self.awaited = 0
         self._sentence, self.badge, self.level = comparison.verdict()
         self.remark(self._remark)
         self.reference = comparison.reference

@@ -24,6 +24,8 @@ interface Traits {
   /** The reference of the ratios. */
   reference: string;
   bars: Bar[];
+  /** Number of bars that will come: they have their place, so that the charts do not move then. */
+  awaited: number;
 }
 
 /** Bars further apart than this have lengths by the logarithm: otherwise the short are no lines. */
@@ -60,6 +62,14 @@ function barRow(bar: Bar, share: (ratio: number) => number, reference: string): 
   return element("div", { class: "wb-bar-row" }, label, track, value);
 }
 
+/** As much room as the bars will take. */
+function room(count: number): HTMLElement {
+  const empty = { label: "–", ratio: 1, interval: [], color: "", dark_color: "", dash: [] };
+  const rows = Array.from({ length: count }, () => barRow(empty, () => 0, ""));
+  const note = element("p", { class: "wb-note" }, "–");
+  return element("div", { class: "wb-bars-room", "aria-hidden": "true" }, element("dl", { class: "wb-bars" }, ...rows), note);
+}
+
 function valueText({ label, ratio, interval: [low, high] }: Bar, reference: string): string {
   if (label === reference) return "reference";
   const text = `${formatSignificant(ratio)}×`;
@@ -73,6 +83,10 @@ function render({ model, el }: RenderProps<Traits>): void {
     const bars = model.get("bars");
     const verdict = verdictElement(model.get("verdict"), model.get("badge"), model.get("level"));
     const heading = element("h2", {}, "Comparison");
+    const awaited = model.get("awaited");
+    const awaits = bars.length < 2 && awaited > 1;
+    el.classList.toggle("wb-awaited", awaits);
+    if (awaits) return el.replaceChildren(heading, element("div", { class: "wb-beside" }, verdict, room(awaited)));
     if (bars.length < 2) return el.replaceChildren(heading, verdict);
     const { share, logarithmic } = barScale(bars.flatMap(({ ratio, interval }) => [ratio, ...interval]));
     const reference = model.get("reference");

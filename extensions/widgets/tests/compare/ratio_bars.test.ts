@@ -13,6 +13,7 @@ const traits = {
   level: "quiet",
   reference: "pytorch",
   bars,
+  awaited: 0,
 };
 
 describe("ratio bars", () => {
@@ -34,6 +35,20 @@ describe("ratio bars", () => {
   it("are not drawn for one run alone", () => {
     const { el } = show(view, { ...traits, bars: bars.slice(0, 1) });
     expect(el.querySelector("dl")).toBeNull();
+  });
+
+  it("have their place before they come, in which nothing is read aloud", () => {
+    const { el, model } = show(view, { ...traits, verdict: "Reading.", bars: [], awaited: 3 });
+    expect(el.querySelectorAll(".wb-bars-room .wb-bar-row")).toHaveLength(3);
+    expect(el.querySelector(".wb-bars-room")?.getAttribute("aria-hidden")).toBe("true");
+    expect(el.classList).toContain("wb-awaited");
+    model.receive("bars", bars);
+    expect(el.querySelectorAll(".wb-bar-row")).toHaveLength(2);
+    expect(el.querySelector(".wb-bars-room")).toBeNull();
+    model.receive("awaited", 0);
+    model.receive("bars", []);
+    expect(el.querySelector("dl")).toBeNull();
+    expect(el.classList).not.toContain("wb-awaited");
   });
 
   it("have lengths from zero, or logarithmic ones where they differ much", () => {
