@@ -86,6 +86,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     const awaited = model.get("awaited");
     const awaits = bars.length < 2 && awaited > 1;
     el.classList.toggle("wb-awaited", awaits);
+    el.style.setProperty("--wb-awaited", String(awaited));
     if (awaits) return el.replaceChildren(heading, element("div", { class: "wb-beside" }, verdict, room(awaited)));
     if (bars.length < 2) return el.replaceChildren(heading, verdict);
     const { share, logarithmic } = barScale(bars.flatMap(({ ratio, interval }) => [ratio, ...interval]));
