@@ -38,7 +38,7 @@ describe("ratio bars", () => {
   });
 
   it("have their place before they come, in which nothing is read aloud", () => {
-    const { el, model } = show(view, { ...traits, verdict: "Reading.", bars: [], awaited: 3 });
+    const { el, model } = show(view, { ...traits, verdict: "Reading.", bars: [] as typeof bars, awaited: 3 });
     expect(el.querySelectorAll(".wb-bars-room .wb-bar-row")).toHaveLength(3);
     expect(el.querySelector(".wb-bars-room")?.getAttribute("aria-hidden")).toBe("true");
     expect(el.classList).toContain("wb-awaited");
