@@ -111,11 +111,16 @@ def _shortened(text: str, longest: int) -> str:
     return f"{text[:kept]}...{text[-kept:]}"
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence that suggests the known names similar to `name`; empty where none is."""
+    close = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.5)
+    return f"Did you mean {' or '.join(repr(match) for match in close)}?" if close else ""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A sentence that suggests the known names nearest to `name`, or lists the known names."""
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    if close:
-        return f"Did you mean {' or '.join(repr(match) for match in close)}?"
+    if similar := did_you_mean(name, names):
+        return similar
     more = f", and {len(names) - LONGEST_LIST} more" if len(names) > LONGEST_LIST else ""
     return f"Known: {', '.join(names[:LONGEST_LIST])}{more}."

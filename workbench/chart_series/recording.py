@@ -192,7 +192,10 @@ class Recording:
 
     def mean_rate(self, warmup_steps: int) -> float:
         """Samples per second over all steps after the first `warmup_steps`; NaN if there are none.
-        The warm-up is part of it where its steps are no longer kept, after a million others."""
+
+        As `runs.mean_samples_per_s`, from what is kept for the charts: the warm-up is part of it
+        where its steps are no longer kept, after a million others.
+        """
         if self._last is None:
             return float("nan")
         before = self.at(warmup_steps)

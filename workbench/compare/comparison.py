@@ -33,8 +33,6 @@ WAIT_POLL_S = 0.1
 class Comparison:
     """A comparison of engines, returned by `compare` and `load_comparison`."""
 
-    measured_together = True  # as of `RunComparison`
-
     def __init__(
         self,
         comparison_id: str,
@@ -93,9 +91,11 @@ class Comparison:
     @property
     def phase(self) -> str:
         """The current activity, as a short text."""
-        if (status := self.status) not in ("starting", "running"):
+        status = self.status
+        phase = self._lockstep.phase if self._lockstep else ""
+        if status not in ("starting", "running"):
             return status
-        if phase := self._lockstep.phase if self._lockstep else "":
+        if phase:
             return phase
         if not self.runs:
             return "starting"

@@ -110,8 +110,8 @@ class StepsView(View):
 
     def job_ended(self, job: Job) -> None:
         step = "compare" if isinstance(job, ComparisonJob) else "train"
-        known = "" if self._model is None else self._model.name
-        if known in ("", model_of(job) or known):  # else the step of the chosen model is yet to do
+        # The step is yet to do where another model is chosen; a job without a run names none.
+        if self._model is None or model_of(job) in ("", self._model.name):
             self._failed[step] = job.failed
             self._ended[step] = "failed" if job.failed else job.status
         self._running = ""  # now, though the figures of the job are yet to be made

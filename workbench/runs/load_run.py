@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.errors import RunFolderError, nearest, value_text
+from workbench.errors import RunFolderError, did_you_mean, value_text
 from workbench.run_folder.run_folder import RunFolder, home, is_id
 from workbench.runs.run import Run
 from workbench.runs.table import run_paths
@@ -53,8 +53,7 @@ def _hint(text: str) -> str:
     known = sorted((folder.name for folder in run_paths()), reverse=True)
     if not known:
         return "There are no runs here yet."
-    hint = nearest(text, known)
-    return hint if hint.startswith("Did you mean") else f"The newest: {', '.join(known[:NEWEST])}."
+    return did_you_mean(text, known) or f"The newest: {', '.join(known[:NEWEST])}."
 
 
 def _is_folder(path: Path) -> bool:

@@ -20,7 +20,6 @@ def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
         table=lambda: frame,
         reference="fake",
         caption="here",
-        measured_together=True,
     )
     table = ComparisonTable()
     table.show(comparison)  # type: ignore[arg-type]
@@ -37,7 +36,3 @@ def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
     frame.index.name = "run"
     table.show(comparison)  # type: ignore[arg-type]
     assert table.heading == "Run"
-    assert table.columns[0]["unit"] == "samples/s, median of rounds", "runs of one comparison"
-    comparison.measured_together = False
-    table.show(comparison)  # type: ignore[arg-type]
-    assert table.columns[0]["unit"] == "samples/s, mean after the warm-up"

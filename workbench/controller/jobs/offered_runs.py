@@ -63,9 +63,10 @@ def offers_of(job: Job) -> list[Offer]:
     """The failed runs of a training that can be resumed from a checkpoint."""
     found = []
     for run in job.runs.values() if isinstance(job, Training) else ():
-        done, total = run.progress
-        step = latest_step(run.folder)
-        if run.status == "failed" and done < total and step:
+        if run.status != "failed":
+            continue
+        (done, total), step = run.progress, latest_step(run.folder)
+        if step and done < total:  # from step 0 it would only begin again
             word = step_word(run.spec)
             text = (
                 f"{name_of(run)} failed after {word} {done:,} of {total:,}; it goes on from {word} "

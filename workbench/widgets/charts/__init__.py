@@ -12,11 +12,14 @@ from workbench.widgets.charts.hints import (
     other_model,
     results_in_runs,
 )
+from workbench.widgets.charts.notes import OF_ROUNDS, OF_RUN
 
 __all__ = [
     "DATA_HINT",
     "EMPTY_HINT",
     "NOTHING_HINT",
+    "OF_ROUNDS",
+    "OF_RUN",
     "READY_HINT",
     "WAITING_HINT",
     "Charts",

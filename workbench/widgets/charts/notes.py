@@ -9,6 +9,9 @@ import traitlets
 
 from workbench.widgets.charts.hints import EMPTY_HINT
 
+OF_ROUNDS, OF_RUN = "median of rounds", "mean after the warm-up"
+"""What the throughput of a whole run is: measured in turn with others, or alone."""
+
 
 class ChartNotes(traitlets.HasTraits):
     """Shown by charts in addition to the points."""
@@ -22,7 +25,7 @@ class ChartNotes(traitlets.HasTraits):
     """Throughput of each whole run in samples/s, by curve, where it is known: it is shown while the
     curve, a mean of few steps, is not pointed at."""
     rates_note = traitlets.Unicode().tag(sync=True)
-    """What `rates` are: "mean after the warm-up", or "median of rounds"."""
+    """What `rates` are: `OF_ROUNDS` or `OF_RUN`."""
 
     def show_rates(self, rates: Mapping[str, float], note: str) -> None:
         """Show the throughput of whole runs, in samples/s by curve; NaN: not known."""

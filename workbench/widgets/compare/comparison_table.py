@@ -11,10 +11,8 @@ import traitlets
 
 from workbench.compare import COLUMNS, Comparison, RunComparison
 from workbench.widgets.bundle import bundle
+from workbench.widgets.charts import OF_ROUNDS, OF_RUN
 from workbench.widgets.engine_styles import HasEngineStyles, engine_styles
-
-OF_ROUNDS, OF_RUN = "median of rounds", "mean after the warm-up"
-"""What a throughput is."""
 
 SHOWN = {
     "samples_per_s": ("Throughput", f"samples/s, {OF_ROUNDS}"),
@@ -107,7 +105,8 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
         """
         frame = comparison.table()
         self.heading = str(frame.index.name).capitalize()
-        self._separately = not comparison.measured_together
+        runs = comparison if isinstance(comparison, RunComparison) else None
+        self._separately = runs is not None and not runs.measured_together
         self.columns = _columns(of_runs=self._separately)
         self.reference = comparison.reference
         self.caption = comparison.caption

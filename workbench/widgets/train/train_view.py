@@ -21,6 +21,7 @@ from workbench.widgets.charts import (
     DATA_HINT,
     EMPTY_HINT,
     NOTHING_HINT,
+    OF_RUN,
     READY_HINT,
     Charts,
     other_model,
@@ -225,7 +226,7 @@ class TrainView(View):
             engine: charts.recording(engine).mean_rate(run.config.warmup_steps)
             for engine, run in job.runs.items()
         }
-        charts.show_rates(rates, "mean after the warm-up")
+        charts.show_rates(rates, OF_RUN)
 
     def job_failed(self) -> None:
         self._compares = False

@@ -1,19 +1,24 @@
 import { describe, expect, it, vi } from "vitest";
 import { GraphToolbar } from "../../src/graph/graph_toolbar";
 
+const nothing = () => {};
+const IGNORED = {
+  onShown: nothing,
+  onQuery: nothing,
+  onMatch: nothing,
+  onLeaveSearch: nothing,
+  onPaint: nothing,
+  onZoom: nothing,
+  onFit: nothing,
+  onSaveSvg: nothing,
+  onSaveJson: nothing,
+};
+
 describe("the toolbar of the graphs", () => {
   it("offers node data of a profile, and asks a kernel that is gone for no file", () => {
-    const nothing = () => {};
     const onSaveJson = vi.fn();
     const toolbar = new GraphToolbar({
-      onShown: nothing,
-      onQuery: nothing,
-      onMatch: nothing,
-      onLeaveSearch: nothing,
-      onPaint: nothing,
-      onZoom: nothing,
-      onFit: nothing,
-      onSaveSvg: nothing,
+      ...IGNORED,
       onSaveJson,
     });
     const found = [...toolbar.root.querySelectorAll("button")];
@@ -30,22 +35,14 @@ describe("the toolbar of the graphs", () => {
   });
 
   it("keeps the graph that was chosen last beside a third one", () => {
-    const nothing = () => {};
     const graphs = ["forward", "training", "eval", "optimizer"];
     let shown = ["optimizer"];
     const toolbar = new GraphToolbar({
+      ...IGNORED,
       onShown: (next) => {
         shown = next;
         toolbar.showGraphs(graphs, shown);
       },
-      onQuery: nothing,
-      onMatch: nothing,
-      onLeaveSearch: nothing,
-      onPaint: nothing,
-      onZoom: nothing,
-      onFit: nothing,
-      onSaveSvg: nothing,
-      onSaveJson: nothing,
     });
     toolbar.showGraphs(graphs, shown);
     const press = (graph: string) => {
