@@ -77,6 +77,17 @@ def test_the_verdict_mentions_missing_lockstep_and_differences() -> None:
     assert verdict.level == "unpaired"
 
 
+def test_the_verdict_says_that_a_run_is_still_in_progress() -> None:
+    ended = recorded("same", 0.5)
+    events = [{"event": "built", "rss_before_bytes": 1}, steps(1, [0.25] * 20, [1.0] * 20)]
+    running = write_run("same", events, engine="fake", steps=40, warmup_steps=2)
+    running.rename("running")
+    said = compare_runs([ended, running]).verdict().sentence
+    assert said.endswith("running is still in progress: the figures are of the steps so far.")
+    assert said.startswith("running is 2.0 times as fast as")
+    assert "in progress" not in compare_runs([ended]).verdict().sentence
+
+
 def test_another_batch_size_is_named_beside_each_run() -> None:
     slow, fast = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25, batch_size=5)
     sentence = compare_runs([slow, fast]).verdict().sentence

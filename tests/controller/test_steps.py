@@ -29,7 +29,10 @@ def test_a_step_is_done_as_soon_as_its_job_has_ended() -> None:
     [train] = [step for step in shown[-1] if step.name == "train"]
     assert (train.state, train.note) == ("failed", "failed"), "no check mark beside it"
     steps.show_model(load_model("digits-mlp"))
-    job.runs["fake"] = SimpleNamespace(spec={"model": "digits-cnn"})
+    [train] = [step for step in shown[-1] if step.name == "train"]
+    assert train.state == "failed", "chosen again: its results are still in view"
+    steps.show_model(load_model("digits-cnn"))
+    job.runs["fake"] = SimpleNamespace(spec={"model": "digits-mlp"})
     steps.job_ended(job)
     [train] = [step for step in shown[-1] if step.name == "train"]
     assert train.state != "failed", "of another model than the chosen one"

@@ -41,6 +41,7 @@ def test_updates_are_rare_while_a_run_leaves_no_core(
 
 def test_the_processor_time_of_a_worker_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(update_pace, "MEASURE_S", 0.2)
+    monkeypatch.setattr(update_pace, "BUSY_MEASURE_S", 0.2)
     for limit in ("TAKEN_CORES", "FREE_CORES"):
         monkeypatch.setattr(update_pace, limit, default_threads() - 0.05)
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as spinning:

@@ -16,7 +16,7 @@ from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import differences_frame, differing, settings_of
 from workbench.compare.load_comparison import loads_of, measured_together
 from workbench.compare.run_names import distinct_names
-from workbench.compare.run_texts import failures, failures_badge, trained_text
+from workbench.compare.run_texts import failures, failures_badge, in_progress, trained_text
 from workbench.compare.statistics import Ratio
 from workbench.compare.verdict import (
     BADGES,
@@ -154,8 +154,8 @@ class RunComparison:
         else:
             load = self._together.load
             found = verdict_of(self._measured, self.reference, load, len(self.runs))
-        failed = failures(self.runs).values()
-        return found._replace(sentence=" ".join([found.sentence, *failed, *self._damage]))
+        further = [*in_progress(self.runs), *failures(self.runs).values(), *self._damage]
+        return found._replace(sentence=" ".join([found.sentence, *further]))
 
     @property
     def _measured(self) -> dict[str, Ratio]:

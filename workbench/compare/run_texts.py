@@ -43,6 +43,15 @@ def failures(runs: Mapping[str, Run]) -> dict[str, str]:
     return found
 
 
+def in_progress(runs: Mapping[str, Run]) -> list[str]:
+    """A sentence on the runs that have not ended: their numbers are of the steps so far."""
+    names = [name for name, run in runs.items() if not run.ended]
+    if not names:
+        return []
+    verb = "is" if len(names) == 1 else "are"
+    return [f"{', '.join(names)} {verb} still in progress: the figures are of the steps so far."]
+
+
 def failures_badge(runs: Mapping[str, Run]) -> str:
     """The same in a few words before the badge; empty if none failed."""
     failed = ", ".join(failures(runs))

@@ -275,7 +275,7 @@ class Controller:
     def _control_job(self, action: Callable[[Job], None]) -> None:
         def act() -> None:
             if self._follower is not None:
-                action(self._follower.job)
+                self._follower.control(action)
                 self._poll()
 
         self._requests.ask(act)

@@ -17,6 +17,11 @@ from workbench.runs.record.labelled_run import total_duration_s
 from workbench.runs.record.reader import RunReader
 from workbench.runs.run_title import step_word
 
+LOOK_S = 0.5
+"""Interval of looks at the status of a job that is shown less often than this."""
+CONTROLLED_S = 5.0
+"""For how long after it was controlled every poll looks at it."""
+
 LEVELS: dict[str, Level] = {
     "paused": "paused",
     "completed": "done",
@@ -44,13 +49,13 @@ class Follower:
             view: receives its points.
             show_state: called with its state.
             pace: returns the least seconds between two states; a change of status is shown
-                immediately.
+                within `LOOK_S`, and at once after `control`.
         """
         self.job = job
         self._view = view
         self._show_state = show_state
         self._update_pace = pace
-        self._shown_at = -math.inf
+        self._shown_at = self._looked_at = self._controlled_at = -math.inf
         self._shown_status = ""
         self._readers: dict[str, RunReader] = {}
         self._done_steps: dict[str, int] = {}
@@ -61,8 +66,13 @@ class Follower:
 
     def poll(self) -> str:
         """Report new points and state, if it is time for that; returns the status of the job."""
+        now = time.monotonic()
+        due = now >= self._shown_at + self._update_pace()
+        watched = now < self._controlled_at + CONTROLLED_S
+        if not due and not watched and now < self._looked_at + LOOK_S:
+            return self._shown_status  # each look reads three files
+        self._looked_at = now
         self.job.advance()
-        due = time.monotonic() >= self._shown_at + self._update_pace()
         # The status first: events written before the end are then read before the end is shown. And
         # again, as a short run may begin or end meanwhile: its points are not ahead of its status.
         status, found = self._shown_status, self.job.status
@@ -78,6 +88,11 @@ class Follower:
         self._shown_status, self._shown_at = status, time.monotonic()
         self._show_state(self._state(status))
         return status
+
+    def control(self, action: Callable[[Job], None]) -> None:
+        """Pause, stop or resume the job; every poll looks at it for some seconds afterwards."""
+        action(self.job)
+        self._controlled_at = time.monotonic()
 
     def _read(self) -> None:
         """Report the points that were written since the last call."""

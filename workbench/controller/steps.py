@@ -85,9 +85,11 @@ class StepsView(View):
             self.update()
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
+        same = model is not None and self._model is not None and model.name == self._model.name
         self._model, self._model_problem = model, problem
         self._generating = self._generated = False
-        self._ended = {}
+        if not same:  # else its results stay in view
+            self._ended = {}
         self.update()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable
 from workbench.machine.load import cpu_times
 from workbench.machine.threads import default_threads
 
-BUSY_PERIOD_S = 1.0
+BUSY_PERIOD_S = 2.0
 """Interval of updates that would slow down a run, or a measurement."""
 MEASURE_S = 2.0
 """Length of a measurement of the processor time of a run."""
+BUSY_MEASURE_S = 10.0
+"""The same while it needs every core: a measurement reads the list of all processes."""
 TAKEN_CORES = 1.25
 """A run that leaves fewer cores waits for the page, which draws with up to half a core."""
 FREE_CORES = 1.5
@@ -44,7 +46,7 @@ class UpdatePace:
     def __call__(self) -> float:
         """The pace now; measures now and then. Call it about as often as there are updates."""
         wall_s = time.monotonic() - self._measured_at
-        if wall_s >= MEASURE_S:
+        if wall_s >= (BUSY_MEASURE_S if self._period_s else MEASURE_S):
             now = cpu_times(self._workers())
             used_s = sum(now[pid] - self._before[pid] for pid in now.keys() & self._before.keys())
             self._measured_at, self._before = time.monotonic(), now

@@ -162,7 +162,7 @@ def test_the_charts_name_the_chosen_engines_before_a_run(make_page: MakePage) ->
     page.models.choose("digits-mlp")
     until(lambda: page.trainer.charts.hint == "Press Train.")
     until(lambda: names() == ["fake"])
-    assert page.trainer.charts.evaluates, "the legend has room for the test split"
+    until(lambda: page.trainer.charts.evaluates)  # the legend has room for the test split
     page.trainer.engines.value = []
     assert names() == []
     assert page.trainer.charts.hint == "Press Train."

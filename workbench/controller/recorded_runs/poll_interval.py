@@ -4,8 +4,8 @@ from __future__ import annotations
 
 POLL_S = 0.5
 """Shortest interval."""
-POLL_SHARE = 0.02
-"""Largest share of a core for polling."""
+POLL_SHARE = 0.005
+"""Largest share of a core for polling: what is trained meanwhile may need all of them."""
 LONGEST_S = 5.0
 """Longest interval: the first poll of many runs takes far longer than those after it."""
 

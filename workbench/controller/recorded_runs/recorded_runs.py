@@ -66,7 +66,7 @@ class RecordedRuns:
         return dict(self._index.rows)
 
     def refresh(self) -> None:
-        """Poll for changes now; it also happens about every half second."""
+        """Poll for changes now; it also happens every half second or more."""
         self._listing.ask(self._poll)
 
     def open(self, run_id: str) -> None:

@@ -90,7 +90,7 @@ export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
             return logarithmic ? logTicks(min, max) : evenTicks(min, max, height / (TICK_ROOM * textZoom));
           },
           filter: (_, splits) => splits,
-          values: (_, splits) => (logarithmic ? splits.map((split) => (split === null ? "" : valueText(split))) : evenTexts(splits)),
+          values: (_, splits) => (logarithmic ? logTexts(splits) : evenTexts(splits)),
         },
       ],
       series: [{}, { show: true, points: { show: false } }],
@@ -162,9 +162,24 @@ export function setCursor(plot: uPlot, x: number | null, place: string): void {
 export function valueText(value: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size < 1e-3) return Number(value.toPrecision(4)).toExponential();
-  if (size >= 1e15) return Number(value.toPrecision(4)).toExponential(); // of a diverged run
+  if (size < 1e-3 || size >= FAR) return exponential(value);
   return formatTick(Number(value.toPrecision(4)));
+}
+
+/** From here on values, of a diverged run, have an exponent: 1e+12 rather than 1T. */
+const FAR = 1e9;
+
+function exponential(value: number): string {
+  return Number(value.toPrecision(4)).toExponential();
+}
+
+/** Texts of the ticks of a logarithmic axis; null: a tick without one. All large ones are of one kind. */
+export function logTexts(values: (number | null)[]): string[] {
+  const far = values.some((value) => value !== null && Math.abs(value) >= FAR);
+  return values.map((value) => {
+    if (value === null) return "";
+    return far && Math.abs(value) >= 1000 ? exponential(value) : valueText(value);
+  });
 }
 
 /** A number without a prefix or an exponent, and its digits after the point. */
