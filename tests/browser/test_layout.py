@@ -83,6 +83,14 @@ def test_the_buttons_and_a_curve_are_seen_together_on_a_projector(
     # And of the recorded runs there is one in view.
     notebook.go_to("Runs")
     expect(page.locator(".wb-run-row").first).to_be_in_viewport(ratio=0.5)
+    # Of a comparison its sentence, too.
+    notebook.go_to("Compare")
+    notebook.set_number("Steps to compare", 20)
+    notebook.button("Compare").click()
+    expect(notebook.status).to_contain_text("Compared fake", timeout=SLOW_MS)
+    expect(notebook.chart("Loss").locator("visible=true")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".wb-verdict").locator("visible=true")).to_be_in_viewport(ratio=1)
+    expect(notebook.button("Compare")).to_be_in_viewport(ratio=1)
 
 
 def once_settled(page: Page, script: str) -> list[object]:

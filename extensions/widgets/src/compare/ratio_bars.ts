@@ -67,7 +67,7 @@ function room(count: number): HTMLElement {
   const empty = { label: "–", ratio: 1, interval: [], color: "", dark_color: "", dash: [] };
   const rows = Array.from({ length: count }, () => barRow(empty, () => 0, ""));
   const note = element("p", { class: "wb-note" }, "–");
-  return element("div", { class: "wb-bars-room", "aria-hidden": "true" }, element("dl", { class: "wb-bars" }, ...rows), note);
+  return element("div", { class: "wb-bars-part wb-bars-room", "aria-hidden": "true" }, element("dl", { class: "wb-bars" }, ...rows), note);
 }
 
 function valueText({ label, ratio, interval: [low, high] }: Bar, reference: string): string {
@@ -94,7 +94,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     const rows = bars.map((bar) => barRow(bar, share, reference));
     const whiskers = bars.some(({ label, interval }) => label !== reference && interval.length > 0) ? "; whiskers: 95\u00a0% interval" : "";
     const note = `Throughput relative to ${reference}${whiskers}${logarithmic ? "; logarithmic lengths" : ""}`;
-    const drawn = element("div", {}, element("dl", { class: "wb-bars" }, ...rows), element("p", { class: "wb-note" }, note));
+    const drawn = element("div", { class: "wb-bars-part" }, element("dl", { class: "wb-bars" }, ...rows), element("p", { class: "wb-note" }, note));
     el.replaceChildren(heading, element("div", { class: "wb-beside" }, verdict, drawn));
   };
   model.on("change", update);
