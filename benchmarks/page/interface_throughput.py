@@ -21,8 +21,8 @@ from workbench.controller.update_pace import BUSY_PERIOD_S
 
 ENGINES = ("ondevice", "pytorch", "pytorch-compile", "ortmodule")
 BURST_S = BUSY_PERIOD_S
-CATCH_UP_SHARE = 4
-"""The burst in which the page takes in what it missed is so many times shorter."""
+CATCH_UP_S = 0.5
+"""Length of the burst in which the page takes in what it missed."""
 ROUNDS, QUICK_ROUNDS = 60, 6
 SHOW = """
 import workbench as wb
@@ -82,7 +82,7 @@ def in_turn(turns: Turns, burst: int, rounds: int, lab: LabPage) -> tuple[np.nda
             if column == 0:
                 with lab.held():
                     seconds[number, column] = turns.seconds("worker", burst)
-                turns.seconds("worker", burst // CATCH_UP_SHARE)
+                turns.seconds("worker", int(burst * CATCH_UP_S / BURST_S))
             else:
                 before_s = lab.processor_seconds()
                 seconds[number, column] = turns.seconds("worker", burst)

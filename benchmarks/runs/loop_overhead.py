@@ -33,7 +33,7 @@ WARMUP_STEPS = 1000
 PROCESSES, QUICK_PROCESSES = 4, 1
 """The memory that a process got shifts its figures by a percent or so."""
 ROUNDS, QUICK_ROUNDS = 48, 8
-WATCHED_ROUNDS, QUICK_WATCHED_ROUNDS = 12, 2
+WATCHED_ROUNDS, QUICK_WATCHED_ROUNDS = 12, 8
 CATCH_UP_S = 0.5
 MODEL = "digits-mlp"
 

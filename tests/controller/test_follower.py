@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.runs.written import append, steps, write_run
-from workbench.controller.follower import Follower
+from workbench.controller import follower as module
+from workbench.controller.follower import CONTROLLED_S, LOOK_S, Follower
 from workbench.controller.jobs.job import Training
 from workbench.controller.state import State
+from workbench.controller.update_pace import always
 from workbench.controller.view import View
+from workbench.errors import RunError
 from workbench.runs import Run
 
 STARTED = {"event": "started", "pid": 1, "engine": "fake"}
@@ -51,3 +56,62 @@ def test_the_step_is_that_of_the_engine_that_trains_now() -> None:
     append(second.folder.events_path, [steps(1, [0.1])])
     follower.poll()
     assert states[-1].detail.startswith("step 1 of ")
+
+
+class Clock:
+    """Seconds that pass when they are told to, and how often a job was looked at in them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 100.0
+        self.looks = 0
+        self.states: list[State] = []
+        monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
+        run = write_run("a", [STARTED, {"event": "built", "rss_before_bytes": 1}])
+        job = Training.of(run)
+        job.advance = self._look  # type: ignore[method-assign]
+        self.follower = Follower(job, View(), self.states.append, always(100.0))
+        self.follower.poll()
+        self.looks, self.states[:] = 0, []
+
+    def _look(self) -> None:
+        self.looks += 1
+
+    def polls(self, seconds: float) -> tuple[int, int]:
+        """Looks and shown states of the polls, ten a second, of so long."""
+        before = self.looks, len(self.states)
+        for _ in range(round(10 * seconds)):
+            self.now += 0.1
+            self.follower.poll()
+        return self.looks - before[0], len(self.states) - before[1]
+
+
+def test_a_job_that_is_shown_seldom_is_looked_at_seldom_until_it_is_controlled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock(monkeypatch)
+    looks, shown = clock.polls(10)
+    assert looks == pytest.approx(10 / LOOK_S, rel=0.25)
+    assert shown == 0
+    clock.follower.control(lambda job: None)
+    assert clock.polls(0.1) == (1, 1), "that it is being stopped is shown at once"
+    looks, shown = clock.polls(CONTROLLED_S - 0.3)
+    assert looks == round(10 * (CONTROLLED_S - 0.3))
+    assert shown == 0
+    looks, _ = clock.polls(10)
+    assert looks == pytest.approx(10 / LOOK_S, rel=0.25)
+
+
+def test_a_refused_control_is_shown_and_the_job_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+
+    def refuse(_: object) -> None:
+        raise RunError("Another process controls it.")
+
+    clock.follower.control(refuse)
+    assert clock.follower.poll() == "running"
+    [state] = clock.states
+    assert (state.status, state.level) == ("running", "error")
+    assert state.message == "Another process controls it."
+    clock.now += 200
+    clock.follower.poll()
+    assert clock.states[-1].message.startswith("Training")

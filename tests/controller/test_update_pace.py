@@ -32,6 +32,8 @@ def test_updates_are_rare_while_a_run_leaves_no_core(
 
     assert after(0.1, cores) == 0.0, "too short to tell"
     assert after(10, cores) == BUSY_PERIOD_S
+    assert after(5, 0.0) == BUSY_PERIOD_S, "it is measured again after ten seconds"
+    assert after(5, 2 * cores - 2) == BUSY_PERIOD_S
     assert after(10, cores - 1) == BUSY_PERIOD_S, "the other is the page's"
     if cores > 1:  # of a single one there is never more than one free
         assert after(10, 0.2) == 0.0

@@ -149,12 +149,13 @@ class RunComparison:
 
     def verdict(self) -> Verdict:
         """Interpretation of the ratios, in one sentence."""
+        running = in_progress(self.runs)  # first: what ends meanwhile has figures of so far
         if self._together is None:
             found = self._verdict_apart()
         else:
             load = self._together.load
             found = verdict_of(self._measured, self.reference, load, len(self.runs))
-        further = [*in_progress(self.runs), *failures(self.runs).values(), *self._damage]
+        further = [*running, *failures(self.runs).values(), *self._damage]
         return found._replace(sentence=" ".join([found.sentence, *further]))
 
     @property

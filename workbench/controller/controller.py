@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from workbench.compare import Comparison
@@ -14,7 +13,7 @@ from workbench.controller.background.task_runner import TaskRunner
 from workbench.controller.engine_rows import engine_rows
 from workbench.controller.follower import Follower
 from workbench.controller.forms.typed_settings import TypedSettings
-from workbench.controller.jobs.job import ComparisonJob, Job, Training, is_part, worker_pids
+from workbench.controller.jobs.job import ComparisonJob, Job, Training, is_part
 from workbench.controller.jobs.offered_runs import Offer, offers
 from workbench.controller.jobs.start import Load, start_comparison, start_training
 from workbench.controller.jobs.stoppable_load import StoppedEarlyError, stoppable
@@ -24,7 +23,7 @@ from workbench.controller.readiness import CHOOSE, Readiness, loading_text
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
 from workbench.controller.state import IN_PROGRESS, PREPARING, STOPPED_EARLY, State, failure
-from workbench.controller.update_pace import BUSY_PERIOD_S, UpdatePace, always
+from workbench.controller.update_pace import pace_of
 from workbench.controller.view import View, Views
 from workbench.errors import RunError
 from workbench.models import Model
@@ -217,6 +216,7 @@ class Controller:
             return
         if new and (obstacle := self.obstacle()):
             raise RunError(obstacle)
+        self._idle.clear()  # a job that ended after this one was asked for has set it
         self._cancelled.clear()
         self._show(state)
         if new:
@@ -228,9 +228,7 @@ class Controller:
             self._set_idle(STOPPED_EARLY)
             return
         self.views.job_started(job)
-        measured = isinstance(job, ComparisonJob)
-        pace = always(BUSY_PERIOD_S) if measured else UpdatePace(partial(worker_pids, job))
-        self._follower = Follower(job, self.views, self._show, pace)
+        self._follower = Follower(job, self.views, self._show, pace_of(job))
         self._poll()
 
     def _poll(self) -> bool:

@@ -12,6 +12,7 @@ from workbench.controller.state import Level, State
 from workbench.controller.update_pace import always
 from workbench.controller.view import View
 from workbench.display.quantities import duration_text
+from workbench.errors import RunError
 from workbench.runs.record.activity import ENDED
 from workbench.runs.record.labelled_run import total_duration_s
 from workbench.runs.record.reader import RunReader
@@ -57,6 +58,8 @@ class Follower:
         self._update_pace = pace
         self._shown_at = self._looked_at = self._controlled_at = -math.inf
         self._shown_status = ""
+        self._refused = ""
+        """Why the job was not paused, resumed or stopped."""
         self._readers: dict[str, RunReader] = {}
         self._done_steps: dict[str, int] = {}
         self._total_steps = 0
@@ -68,8 +71,7 @@ class Follower:
         """Report new points and state, if it is time for that; returns the status of the job."""
         now = time.monotonic()
         due = now >= self._shown_at + self._update_pace()
-        watched = now < self._controlled_at + CONTROLLED_S
-        if not due and not watched and now < self._looked_at + LOOK_S:
+        if not due and not self._is_watched and now < self._looked_at + LOOK_S:
             return self._shown_status  # each look reads three files
         self._looked_at = now
         self.job.advance()
@@ -90,9 +92,14 @@ class Follower:
         return status
 
     def control(self, action: Callable[[Job], None]) -> None:
-        """Pause, stop or resume the job; every poll looks at it for some seconds afterwards."""
-        action(self.job)
-        self._controlled_at = time.monotonic()
+        """Pause, stop or resume the job: the next poll shows it, and those of the next seconds look
+        whether it has. A refusal is shown for as long."""
+        self._refused = ""
+        try:
+            action(self.job)
+        except RunError as error:  # such as of a comparison that another process controls
+            self._refused = str(error)
+        self._controlled_at, self._shown_at = time.monotonic(), -math.inf
 
     def _read(self) -> None:
         """Report the points that were written since the last call."""
@@ -116,11 +123,17 @@ class Follower:
             level, message = LEVELS.get(status, "busy"), self.job.doing
             detail = self._elapsed if status == "starting" else self._where
         share = self._share
+        if self._refused and self._is_watched:
+            level, message = "error", self._refused
         if status != "running":
             self._pace = Pace()  # what a pause took says nothing of how fast the run is
         left_s = -1.0 if status != "running" else self._pace.left_s(share)
         compares = isinstance(self.job, ComparisonJob)
         return State(status, level, message, detail, share, left_s, compares)
+
+    @property
+    def _is_watched(self) -> bool:
+        return time.monotonic() < self._controlled_at + CONTROLLED_S
 
     def _last_level(self, status: str) -> Level:
         if self.job.failed:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 
+from workbench.controller.jobs.job import ComparisonJob, Job, worker_pids
 from workbench.machine.load import cpu_times
 from workbench.machine.threads import default_threads
 
@@ -23,6 +25,13 @@ FREE_CORES = 1.5
 def always(period_s: float) -> Callable[[], float]:
     """A pace that stays the same, whatever the load."""
     return lambda: period_s
+
+
+def pace_of(job: Job) -> Callable[[], float]:
+    """How often to show `job`: what a comparison measures is disturbed as little as possible."""
+    if isinstance(job, ComparisonJob):
+        return always(BUSY_PERIOD_S)
+    return UpdatePace(partial(worker_pids, job))
 
 
 class UpdatePace:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import workbench as wb
 from tests.runs.recorded import changed, recorded
 from tests.runs.written import steps, write_run
+from workbench.compare import Comparison
+from workbench.compare.lockstep import make_plan
 from workbench.controller.follower import Follower
 from workbench.controller.jobs.job import ComparisonJob, Training, worker_pids
 from workbench.controller.jobs.outcome import outcome_of
@@ -180,6 +184,13 @@ def test_a_comparison_names_the_engines_that_failed(
         time.sleep(0.02)
     assert job.status == "failed"
     assert "asked to raise at step 9" in job.outcome
+
+
+def test_a_comparison_whose_workers_cannot_be_started_has_failed() -> None:
+    lockstep: Any = SimpleNamespace(alive=False, runs={}, error=RunError("No process is left."))
+    job = ComparisonJob(Comparison("c", make_plan(40, 5), ["fake"], lockstep=lockstep))
+    assert (job.status, job.outcome) == ("failed", "No process is left.")
+    assert job.failed
 
 
 def test_an_engine_that_fails_is_reported_while_the_others_go_on(

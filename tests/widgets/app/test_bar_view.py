@@ -41,6 +41,10 @@ def test_a_failed_run_is_offered_until_another_job_starts(failed: Training) -> N
     view.job_failed()
     view.show_state(State("idle", "error", "Refused."))
     assert shown() == ["resume"], "it is not lost"
+    offers.accept(failed.id)
+    assert shown() == []
+    view.job_failed()  # refused before anything was prepared
+    assert shown() == ["resume"]
     offers._handle_custom_msg({"kind": "dismiss", "id": failed.id}, [])
     view.show_offers([])
     assert shown() == []

@@ -12,7 +12,11 @@ from tests.controller.recording_view import until
 from tests.runs.written import DONE, steps, write_run
 from workbench.compare import Comparison
 from workbench.compare.lockstep import make_plan
+from workbench.figures.curve_style import curve_styles
 from workbench.widgets.compare.comparison_view import PERIOD_S, READING
+from workbench.widgets.compare.ratio_bars import RatioBars
+
+STARTED = {"event": "built", "rss_before_bytes": 1}
 
 
 def test_recorded_runs_are_read_once_and_nothing_is_said_to_start(
@@ -58,6 +62,29 @@ def test_recorded_runs_are_read_once_and_nothing_is_said_to_start(
         view.close()
 
 
+def test_bars_take_the_place_that_was_kept_for_them() -> None:
+    runs = [write_run(label, [steps(1, [0.1] * 20)], DONE) for label in ("a", "a")]
+    bars = RatioBars()
+    bars.clear(READING, awaited=2)
+    held: dict[str, bool] = {}
+    names = ["awaited", "bars", "verdict"]
+    bars.observe(lambda change: held.update({change.name: bars._holding_sync}), names)
+    compared = wb.compare_runs(runs)
+    bars.show(compared, curve_styles(dict.fromkeys(compared.runs, "fake")))
+    assert len(bars.bars) == 2
+    assert held == dict.fromkeys(names, True), "in one message: nothing moves"
+
+
+def test_of_recorded_runs_without_a_ratio_nothing_is_said_to_start() -> None:
+    ended = write_run("a", [steps(1, [0.1] * 20)], DONE)
+    running = write_run("b", [STARTED, steps(1, [0.1] * 20)])
+    bars = RatioBars()
+    compared = wb.compare_runs([ended, running])
+    bars.show(compared, curve_styles(dict.fromkeys(compared.runs, "fake")))
+    assert "different models" in bars.verdict
+    assert "is still in progress" in bars.verdict
+
+
 def test_a_comparison_with_one_engine_left_says_that_no_ratio_will_come() -> None:
     runs = {
         "pytorch": write_run("a", [steps(1, [0.1] * 5)], engine="pytorch", steps=40),
@@ -71,7 +98,7 @@ def test_a_comparison_with_one_engine_left_says_that_no_ratio_will_come() -> Non
             steps=40,
         ),
     }
-    bars = wb.ComparisonView().ratios
+    bars = RatioBars()
     made = Comparison("c", make_plan(40, 5), [*runs], runs=runs)
     bars.show(made, {})
     assert bars.verdict == (

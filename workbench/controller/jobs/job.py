@@ -215,7 +215,7 @@ class ComparisonJob:
 
     @property
     def failed(self) -> bool:
-        return _any_failed(self.runs)
+        return self.status == "failed" or _any_failed(self.runs)
 
     def stop(self) -> None:
         self._stopping.ask()

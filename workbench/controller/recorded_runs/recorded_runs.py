@@ -46,6 +46,8 @@ class RecordedRuns:
         self._view = view
         self._index = RunIndex()
         self._problem: str | None = None
+        self._listed = False
+        """Whether the runs were shown, or that there are none."""
         self._next_poll = 0.0
         self._trash = DeletedRuns(self._index.folder.parent)
         self._deleted: list[str] = []
@@ -66,7 +68,7 @@ class RecordedRuns:
         return dict(self._index.rows)
 
     def refresh(self) -> None:
-        """Poll for changes now; it also happens every half second or more."""
+        """Poll for changes now; it also happens by itself, see `poll_interval_s`."""
         self._listing.ask(self._poll)
 
     def open(self, run_id: str) -> None:
@@ -199,9 +201,9 @@ class RecordedRuns:
         except RunFolderError as error:
             self._show_problem(str(error))
         else:
-            first = self._problem is None
             self._show_problem("")
-            if first or changes.rows or changes.removed:
+            if not self._listed or changes.rows or changes.removed:
+                self._listed = True
                 self._view.show_changes(changes)
             deleted = self._trash.changed()
             if deleted is not None:

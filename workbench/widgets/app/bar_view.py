@@ -64,6 +64,7 @@ class BarView(View):
     def job_failed(self) -> None:
         self._running = ""
         self._show_title()
+        self._show_offers()  # the one that was accepted, if it was refused at once
 
     def _show_offers(self) -> None:
         failed = [] if self._ended is None else offers_of(self._ended)

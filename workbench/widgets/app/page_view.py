@@ -71,7 +71,7 @@ class PageView(View):
         of = ", ".join(models)
         is_other = bool(self._model and models and models != [self._model])
         self._comparison.charts.caption = other_model(of, self._model) if is_other else ""
-        if not ratios.summary:
+        if not ratios.summary or not models:  # not yet of the comparison that is shown
             self._bar.show_verdict("", "")
             return
         other = f"{of}: " if models != [self._model] else ""

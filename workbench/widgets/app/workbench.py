@@ -142,7 +142,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._controller.tasks.observe(self._show_code)
         self.trainer.engines.observe(self._on_form, "value")
         self.runs.observe(self._show_code, "code")
-        self.comparison.ratios.observe(self._page_view.show_summary, "summary")
+        self.comparison.ratios.observe(self._page_view.show_summary, ["summary", "verdict"])
         self._show_what_trains()
 
     @classmethod

@@ -118,9 +118,10 @@ class Charts(ChartOptions, ChartNotes, anywidget.AnyWidget):
     def name(self, key: str, run: Run) -> None:
         """Label the curve by its run: by the engine where that is its key, else by the title."""
         named = {"label": run.engine if key == run.engine else key, "detail": run.title}
-        curves = [{**curve, **named} if curve["key"] == key else curve for curve in self.curves]
-        if curves != self.curves:
-            self.curves = curves
+        with self._lock:
+            curves = [{**curve, **named} if curve["key"] == key else curve for curve in self.curves]
+            if curves != self.curves:
+                self.curves = curves
 
     def add(self, key: str, points: NewPoints) -> None:
         """Add new points of one curve; they are sent by the next flush.

@@ -59,7 +59,7 @@ def _row(recording: Recording, at: int | None) -> dict[str, Any]:
 
 
 def spreads(recordings: Mapping[str, Recording]) -> dict[str, float]:
-    """By panel, the ratio of its highest to its lowest curve, see `series.spread`.
+    """By panel, the ratio of its highest to its lowest curve, see `chart_series.spread`.
 
     Empty with fewer than two curves, where each would be 1.
     """

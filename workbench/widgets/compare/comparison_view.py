@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import ipywidgets
 
 from workbench.compare import Comparison, RunComparison, compare_runs, load_comparison
 from workbench.controller.request_thread import RequestThread
+from workbench.controller.update_pace import BUSY_PERIOD_S
 from workbench.errors import RunFolderError
 from workbench.figures.curve_style import curve_styles
 from workbench.runs import Run
@@ -23,8 +25,12 @@ from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.subshell import answer_while_busy
 
 PERIOD_S = 0.2
-RATIO_PERIODS = 10
-"""Polls between updates of the ratios of a comparison in progress."""
+"""Interval of looks whether the runs have ended."""
+STARTING_PERIOD_S = 0.5
+"""Interval of updates before the first step."""
+RECORDED_RATIOS = 5
+"""Updates of runs in progress that were started apart for one of their ratios, which reads all of
+their records."""
 SHOWN = "wb-shown"
 """The class of a view with content: in a narrow page it is placed before the form. Without it the
 charts are not shown."""
@@ -62,8 +68,11 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         """The runs to be compared, those that were deleted meanwhile included."""
         self._deleted: dict[str, str] = {}
         """Their names, by id."""
+        # Of the thread:
+        self._followed: Comparison | RunComparison | None = None
         self._readers: dict[str, RunReader] = {}
-        self._polls = 0
+        self._updates = 0
+        self._update_after = 0.0
         self._thread = RequestThread("comparison-view", self._failed, self._tick, PERIOD_S)
         children = [self.ratios, self.charts, self.table, self.differences, self.statistics]
         super().__init__(children=children)
@@ -79,7 +88,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         Args:
             *shown: one `Comparison` or its id, whose engines were measured in lockstep; or any
                 runs: each a `Run`, its id or its folder, or a comparison, for all its
-                runs. The first is the reference.
+                runs. The first of PyTorch is the reference, else the first.
 
         Raises:
             ConfigError: there are none, or one is given twice.
@@ -151,7 +160,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         def begin() -> None:
             if self.comparison is not None:
                 return  # something was shown meanwhile
-            self._readers = {}
+            self._followed, self._readers = None, {}
             self.charts.reset([])
             self.ratios.clear(hint)
             self.table.clear()
@@ -169,7 +178,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
     def _begin(self, comparison: Comparison | RunComparison, remark: str) -> None:
         if comparison is not self.comparison:
             return  # another was requested meanwhile
-        self._readers, self._polls = {}, 0
+        self._followed, self._readers, self._updates, self._update_after = comparison, {}, 0, 0.0
         self.charts.reset(names_of(comparison), engines=_engines(comparison))
         starting = isinstance(comparison, Comparison) and not comparison.ended
         self.ratios.clear(STARTING if starting else READING, awaited=len(names_of(comparison)))
@@ -186,11 +195,26 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         # The tick that follows reads the runs: one here would read those that have ended twice.
 
     def _tick(self) -> bool:
-        comparison = self.comparison
+        comparison = self._followed
         if comparison is None:
             return False
         # Before the points, so that those written before the end are read before it is shown.
         ended = comparison.ended
+        if not ended and time.monotonic() < self._update_after:
+            return True
+        self._read(comparison)
+        if ended:
+            self._show_whole(comparison)
+            return False
+        self._show_so_far(comparison)
+        self._updates += 1
+        # What is measured needs the machine; before it the page says what is being done.
+        period_s = STARTING_PERIOD_S if self.charts.empty else BUSY_PERIOD_S
+        self._update_after = time.monotonic() + period_s
+        return True
+
+    def _read(self, comparison: Comparison | RunComparison) -> None:
+        """Show the points recorded since the last call."""
         for name, run in comparison.runs.items():
             if name not in self._readers:
                 self._readers[name] = run.follow()
@@ -199,38 +223,44 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
                 self.charts.total_steps = max(self.charts.total_steps, steps)
             self.charts.add(name, self._readers[name].poll())
         self.charts.flush()
-        if not ended and isinstance(comparison, Comparison):
-            self.charts.hint = f"Comparing engines; {comparison.phase}."
-        if ended:
-            self.charts.total_steps = 0
-            self.charts.hint = NOTHING_HINT
-            with self.table.hold_sync():
-                self.table.show(comparison, self._styles)
-            self.charts.show_rates(*self.table.throughputs)
-            self.differences.show(comparison)
-            # The table has the notes.
-            self.statistics.show(comparison.runs, notes=False)
-        if ended or self._polls % RATIO_PERIODS == RATIO_PERIODS - 1:
-            self.ratios.show(comparison, self._styles)
-            # Without a badge it says why there is no verdict.
-            self.charts.verdict = self.ratios.verdict if self.ratios.badge else ""
-        if ended:
-            self.on_read(comparison)
-        self._polls += 1
-        return not ended
 
-    @property
-    def _styles(self) -> dict[str, dict[str, Any]]:
-        assert self.comparison is not None
-        return curve_styles(_engines(self.comparison))
+    def _show_so_far(self, comparison: Comparison | RunComparison) -> None:
+        if isinstance(comparison, Comparison):
+            self.charts.hint = f"Comparing engines; {comparison.phase}."
+            due = self._updates > 0
+        else:
+            due = self._updates % RECORDED_RATIOS == 1
+        if due:
+            self._show_ratios(comparison)
+
+    def _show_whole(self, comparison: Comparison | RunComparison) -> None:
+        self.charts.total_steps = 0
+        self.charts.hint = NOTHING_HINT
+        with self.table.hold_sync():
+            self.table.show(comparison, _styles(comparison))
+        self.charts.show_rates(*self.table.throughputs)
+        self.differences.show(comparison)
+        # The table has the notes.
+        self.statistics.show(comparison.runs, notes=False)
+        self._show_ratios(comparison)
+        self.on_read(comparison)
+
+    def _show_ratios(self, comparison: Comparison | RunComparison) -> None:
+        self.ratios.show(comparison, _styles(comparison))
+        # Without a badge it says why there is no verdict.
+        self.charts.verdict = self.ratios.verdict if self.ratios.badge else ""
 
     def _failed(self, error: Exception) -> None:
         self.charts.hint = f"{FAILED_HINT}{error}"
         self.table.clear(self.charts.hint)
 
 
+def _styles(comparison: Comparison | RunComparison) -> dict[str, dict[str, Any]]:
+    return curve_styles(_engines(comparison))
+
+
 def names_of(comparison: Comparison | RunComparison) -> list[str]:
-    """The names of the curves: engines, or engines and ids of runs."""
+    """The names of the curves: engines, or names of runs."""
     return [*(comparison.engines if isinstance(comparison, Comparison) else comparison.runs)]
 
 

@@ -63,9 +63,10 @@ class RatioBars(anywidget.AnyWidget):
             hint: the reason, in a sentence.
             awaited: see the trait.
         """
-        self.awaited = awaited
-        self.verdict, self.badge, self.level, self.bars = hint, "", "none", []
         self.summary = self._sentence = ""
+        with self.hold_sync():
+            self.awaited, self.bars, self.badge, self.level = awaited, [], "", "none"
+            self.verdict = hint
 
     def remark(self, remark: str) -> None:
         """Say one more sentence after the verdict, now and later; empty: none."""
@@ -82,17 +83,15 @@ class RatioBars(anywidget.AnyWidget):
             comparison: the comparison to show.
             styles: `color`, `dark_color` and `dash` by name of the engine or the run.
         """
+        ended = comparison.ended
         frame = comparison.table()
         failed = sum(run.error is not None for run in comparison.runs.values())
-        will_come = len(frame) - failed > 1
-        if not comparison.ended and will_come and frame["ratio"].notna().sum() < 2:
+        will_come = isinstance(comparison, Comparison) and len(frame) - failed > 1
+        if not ended and will_come and frame["ratio"].notna().sum() < 2:
             self.clear(STARTING, awaited=len(frame))
             return
-        self.awaited = 0
-        self._sentence, self.badge, self.level = comparison.verdict()
-        self.remark(self._remark)
-        self.reference = comparison.reference
-        self.bars = [
+        verdict, badge = comparison.verdict(), comparison.badge if ended else ""
+        bars = [
             {
                 "label": name,
                 "ratio": float(row["ratio"]),
@@ -106,4 +105,9 @@ class RatioBars(anywidget.AnyWidget):
             for name, row in zip(frame.index, frame.to_dict("records"), strict=True)
             if math.isfinite(row["ratio"])
         ]
-        self.summary = comparison.badge if comparison.ended else ""
+        # In one message: the bars take the place that was kept for them.
+        with self.hold_sync():
+            self.awaited, self.bars, self.reference = 0, bars, comparison.reference
+            self._sentence, self.badge, self.level = verdict
+            self.remark(self._remark)
+        self.summary = badge

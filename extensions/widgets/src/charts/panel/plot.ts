@@ -90,7 +90,7 @@ export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
             return logarithmic ? logTicks(min, max) : evenTicks(min, max, height / (TICK_ROOM * textZoom));
           },
           filter: (_, splits) => splits,
-          values: (_, splits) => (logarithmic ? logTexts(splits) : evenTexts(splits)),
+          values: (_, splits) => (logarithmic ? valueTexts(splits) : evenTexts(splits)),
         },
       ],
       series: [{}, { show: true, points: { show: false } }],
@@ -173,8 +173,8 @@ function exponential(value: number): string {
   return Number(value.toPrecision(4)).toExponential();
 }
 
-/** Texts of the ticks of a logarithmic axis; null: a tick without one. All large ones are of one kind. */
-export function logTexts(values: (number | null)[]): string[] {
+/** Texts of ticks; null: a tick without one. Large numbers beside one that has an exponent have one too. */
+export function valueTexts(values: (number | null)[]): string[] {
   const far = values.some((value) => value !== null && Math.abs(value) >= FAR);
   return values.map((value) => {
     if (value === null) return "";
@@ -187,7 +187,7 @@ const PLAIN = /^-?\d+(?:\.(\d+))?$/;
 
 /** Texts of evenly spaced ticks, each with as many digits after the point: 0 · 1.5 · 2.0. */
 export function evenTexts(values: number[]): string[] {
-  const texts = values.map(valueText);
+  const texts = valueTexts(values);
   const digits = Math.max(0, ...texts.map((text) => PLAIN.exec(text)?.[1]?.length ?? 0));
   return texts.map((text) => (text !== "0" && PLAIN.test(text) ? Number(text).toFixed(digits) : text));
 }

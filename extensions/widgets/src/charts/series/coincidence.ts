@@ -48,6 +48,7 @@ function coincide(one: Part, other: Part): boolean {
     low = Math.min(low, value);
     high = Math.max(high, value);
   }
+  if (high < low) return false; // nothing that could be drawn
   const most = SAME * (high - low);
   for (let index = 0; index < count; index += 1) {
     const [left, right] = [a[index] as number, b[index] as number];

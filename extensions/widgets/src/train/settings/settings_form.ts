@@ -34,6 +34,7 @@ function render({ model, el }: RenderProps<Traits>): void {
       }
       return;
     }
+    const unfolded = [...el.querySelectorAll("details[open] h3")].map((heading) => heading.textContent);
     lines.clear();
     counts.clear();
     el.replaceChildren(
@@ -52,7 +53,9 @@ function render({ model, el }: RenderProps<Traits>): void {
         if (!group.folded) {
           return element("section", { "aria-label": group.title }, heading, grid);
         }
-        return element("details", {}, element("summary", {}, heading, " ", count), grid);
+        const details = element("details", {}, element("summary", {}, heading, " ", count), grid);
+        details.open = unfolded.includes(group.title);
+        return details;
       }),
     );
   };

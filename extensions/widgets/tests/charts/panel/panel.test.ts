@@ -127,6 +127,15 @@ describe("a chart", () => {
     expect(text()).toBe("curves coincide");
   });
 
+  it("of the loss does not compare what is not drawn", () => {
+    const diverged = Array.from({ length: 20 }, () => NaN);
+    const curves = () => ["a", "b"].map((key) => look(key));
+    state = new ViewState(storeOf(part("a", 0, diverged), part("b", 0, diverged)), { ...state.context, curves });
+    const chart = new Panel("loss", state, listener);
+    chart.describe();
+    expect(chart.root.querySelector(".wb-coincident")?.textContent).toBe("");
+  });
+
   it("of the loss compares curves as they are drawn", () => {
     const falls = (floor: number) => Array.from({ length: 60 }, (_, index) => Math.max(floor, 2.3 * 0.7 ** index));
     let scale = "linear";

@@ -74,6 +74,11 @@ describe("the settings form", () => {
     details.open = false;
     shown.model.receive("texts", { evaluate: "no", epochs: "4" });
     expect(details.open).toBe(false);
+    details.open = true;
+    const groups = traits().groups;
+    groups[1]?.fields.push(field("more", "whole", "1"));
+    shown.model.receive("groups", groups);
+    expect(input("more").closest("details")?.open, "other fields come, as of another engine").toBe(true);
     // A page of a run is filled in before it is seen.
     const restored = show(settingsForm, { ...traits(), texts: { evaluate: "no" } });
     expect(restored.el.querySelector("details")?.open).toBe(true);
