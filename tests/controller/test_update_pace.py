@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -19,15 +20,17 @@ WORKER = 7
 def test_updates_are_rare_while_a_run_leaves_no_core(
     cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now, used = 100.0, 0.0
+    now, used, idle = 100.0, 0.0, 0.0
     monkeypatch.setattr(update_pace.time, "monotonic", lambda: now)
     monkeypatch.setattr(update_pace, "cpu_times", lambda pids: dict.fromkeys(pids, used))
+    monkeypatch.setattr(update_pace, "idle_seconds", lambda: idle)
     monkeypatch.setattr(update_pace, "default_threads", lambda: cores)
     pace = UpdatePace(lambda: [WORKER])
 
-    def after(seconds: float, used_cores: float) -> float:
-        nonlocal now, used
+    def after(seconds: float, used_cores: float, by_others: float = 0.0) -> float:
+        nonlocal now, used, idle
         now, used = now + seconds, used + seconds * used_cores
+        idle += seconds * max(0.0, cores - used_cores - by_others)
         return pace()
 
     assert after(0.1, cores) == 0.0, "too short to tell"
@@ -39,6 +42,8 @@ def test_updates_are_rare_while_a_run_leaves_no_core(
         assert after(10, 0.2) == 0.0
         assert after(10, cores - 1.4) == 0.0
         assert after(10, cores - 1.1) == BUSY_PERIOD_S
+        assert after(10, 0.2) == 0.0
+        assert after(10, cores - 1.4, by_others=1.0) == BUSY_PERIOD_S, "it gets no more of them"
 
 
 def test_the_processor_time_of_a_worker_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,6 +51,8 @@ def test_the_processor_time_of_a_worker_is_read(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(update_pace, "BUSY_MEASURE_S", 0.2)
     for limit in ("TAKEN_CORES", "FREE_CORES"):
         monkeypatch.setattr(update_pace, limit, default_threads() - 0.05)
+    # Whatever else the machine does.
+    monkeypatch.setattr(update_pace, "idle_seconds", lambda: time.monotonic() * default_threads())
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as spinning:
         pace = UpdatePace(lambda: [spinning.pid])
         until(lambda: pace() == BUSY_PERIOD_S)

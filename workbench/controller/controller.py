@@ -11,7 +11,7 @@ from workbench.controller.background.footprint_predictor import Predictor
 from workbench.controller.background.model_loader import ModelLoader
 from workbench.controller.background.task_runner import TaskRunner
 from workbench.controller.engine_rows import engine_rows
-from workbench.controller.follower import Follower
+from workbench.controller.follower import PERIOD_S, Follower
 from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.jobs.job import ComparisonJob, Job, Training, is_part
 from workbench.controller.jobs.offered_runs import Offer, offers
@@ -29,9 +29,6 @@ from workbench.errors import RunError
 from workbench.models import Model
 from workbench.runs import Run, resume
 from workbench.runs.record.activity import ENDED
-
-PERIOD_S = 0.1
-"""Interval at which runs are polled: as often as a worker writes its steps."""
 
 
 class Controller:
@@ -183,12 +180,15 @@ class Controller:
         """Wait until no job is in progress; False on a timeout."""
         return self._idle.wait(timeout)
 
+    def forget_outcome(self) -> None:
+        """Report readiness in place of how the last job ended: its runs were deleted."""
+        self._outcome = ""
+        self.readiness.update()
+
     def close(self) -> None:
         """End the threads; a job in progress continues without them."""
-        self._models.close()
-        self._engines.close()
-        self.artifacts.close()
-        self.tasks.close()
+        for part in (self._models, self._engines, self.artifacts, self.tasks):
+            part.close()
         self._requests.ask(self._idle.set)  # as no job is followed any more
         self._requests.close()
 

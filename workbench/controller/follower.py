@@ -18,6 +18,8 @@ from workbench.runs.record.labelled_run import total_duration_s
 from workbench.runs.record.reader import RunReader
 from workbench.runs.run_title import step_word
 
+PERIOD_S = 0.1
+"""Interval of polls: as often as a worker writes its steps."""
 LOOK_S = 0.5
 """Interval of looks at the status of a job that is shown less often than this."""
 CONTROLLED_S = 5.0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from workbench.controller.jobs.job import ComparisonJob, Job, worker_pids
-from workbench.machine.load import cpu_times
+from workbench.machine.load import cpu_times, idle_seconds
 from workbench.machine.threads import default_threads
 
 BUSY_PERIOD_S = 2.0
@@ -16,8 +16,10 @@ MEASURE_S = 2.0
 """Length of a measurement of the processor time of a run."""
 BUSY_MEASURE_S = 10.0
 """The same while it needs every core: a measurement reads the list of all processes."""
+PAGE_CORES = 0.5
+"""Up to so much of a core draws a page that is shown often."""
 TAKEN_CORES = 1.25
-"""A run that leaves fewer cores waits for the page, which draws with up to half a core."""
+"""A run that leaves fewer cores to the page waits for it."""
 FREE_CORES = 1.5
 """Cores that it must leave to be shown often again."""
 
@@ -50,7 +52,7 @@ class UpdatePace:
         self._workers = workers
         self._period_s = 0.0
         self._measured_at = time.monotonic()
-        self._before = cpu_times(workers())
+        self._before, self._idle_s = cpu_times(workers()), idle_seconds()
 
     def __call__(self) -> float:
         """The pace now; measures now and then. Call it about as often as there are updates."""
@@ -58,8 +60,12 @@ class UpdatePace:
         if wall_s >= (BUSY_MEASURE_S if self._period_s else MEASURE_S):
             now = cpu_times(self._workers())
             used_s = sum(now[pid] - self._before[pid] for pid in now.keys() & self._before.keys())
-            self._measured_at, self._before = time.monotonic(), now
-            self._adapt(default_threads() - used_s / wall_s)
+            idle_s = idle_seconds() - self._idle_s
+            self._measured_at, self._before, self._idle_s = time.monotonic(), now, idle_seconds()
+            # Beside other programs a worker that needs every core does not get them.
+            page_cores = PAGE_CORES if self._period_s == 0.0 else 0.0
+            left = idle_s / wall_s + page_cores
+            self._adapt(min(default_threads() - used_s / wall_s, left))
         return self._period_s
 
     def _adapt(self, free_cores: float) -> None:

@@ -152,6 +152,11 @@ def wait_for_quiet(
     return True
 
 
+def idle_seconds() -> float:
+    """Seconds that the cores of this process have been idle so far, summed over them."""
+    return _Clock.now().idle_s
+
+
 def cpu_times(pids: Iterable[int]) -> dict[int, float]:
     """CPU seconds of each process with all its children; without processes that have ended."""
     found = {}

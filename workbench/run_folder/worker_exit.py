@@ -31,13 +31,16 @@ def failed(kind: str, message: str) -> dict[str, Any]:
 
 def over_memory_limit(peak_bytes: int, limit_bytes: int) -> dict[str, Any]:
     """The summary of a run whose worker has taken more memory than it may."""
-    size, unit = (10**6, "MB") if limit_bytes >= 10**7 else (1, "bytes")
     return failed(
         "MemoryLimit",
-        f"The worker's resident memory reached {peak_bytes // size:,} {unit}, above its limit of "
-        f"{limit_bytes // size:,} {unit}. Increase the memory limit (memory_limit_bytes) or the "
-        "memory of the device, or reduce the batch size.",
+        f"The worker's resident memory reached {_megabytes(peak_bytes)}, above its limit of "
+        f"{_megabytes(limit_bytes)}. Increase the memory limit (memory_limit_bytes) or the memory "
+        "of the device, or reduce the batch size.",
     )
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.{0 if size >= 1e8 else 1}f} MB"
 
 
 def write_summary(folder: Path, engine: str, summary: dict[str, Any]) -> None:

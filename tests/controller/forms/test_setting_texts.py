@@ -112,6 +112,12 @@ def test_commas_between_thousands_are_read() -> None:
         ("epochs", "-1", "Must be 1 or more."),
         ("epochs", "1.5", "'1.5' is not an integer, such as 20."),
         ("epochs", "<b>x", "'<b>x' is not an integer, such as 20."),
+        ("steps", "1 000", "'1 000' is not an integer, such as 20. Write 1000."),
+        (
+            "learning_rate",
+            "1'000'000",
+            "\"1'000'000\" is not a number, such as 0.001 or 1e-3. Write 1000000.",
+        ),
         ("epochs", "9" * 5000, f"'{'9' * 99}...{'9' * 99}' is too large."),
         ("learning_rate", "nan", "Must be a finite number."),
         ("learning_rate", "fast", "'fast' is not a number, such as 0.001 or 1e-3."),

@@ -14,7 +14,9 @@ import pytest
 
 import workbench as wb
 from tests.controller.recording_view import PATIENCE_S, until
+from tests.runs.written import DONE, steps, write_run
 from tests.widgets.app.conftest import MakePage
+from workbench.controller.follower import Follower
 from workbench.controller.jobs.job import Training
 from workbench.controller.model.sources import Sources
 from workbench.controller.notebook_file import may_save
@@ -150,6 +152,34 @@ def test_another_model_can_be_chosen_while_the_figure_of_a_run_is_made(
     may_plot.set()
     assert page.wait(PATIENCE_S)
     assert page.trainer.charts.hint.startswith(elsewhere)
+
+
+def test_an_engine_has_its_mean_throughput_as_soon_as_the_next_one_trains(
+    make_page: MakePage,
+) -> None:
+    page = make_page(model=None)
+    built = {"event": "built", "rss_before_bytes": 1}
+    trained = write_run("a", [built, steps(1, [1.0, 0.1, 0.1])], DONE, steps=3, warmup_steps=1)
+    trains = write_run("a", [built, steps(1, [0.2])], engine="pytorch", steps=3)
+    job = Training.of(trained)
+    job.engines, job.runs = ["fake", "pytorch"], {"fake": trained, "pytorch": trains}
+    views = page._controller.views
+    views.job_started(job)
+    Follower(job, views, views.show_state).poll()
+    charts = page.trainer.charts
+    assert list(charts.rates) == ["fake"]
+    assert charts.rates["fake"] == charts.recording("fake").mean_rate(trained.config.warmup_steps)
+    assert charts.rates_note == "mean after the warm-up, one engine after another"
+
+
+def test_how_a_run_ended_is_not_said_once_it_is_deleted(make_page: MakePage) -> None:
+    page = make_page()
+    page.set(steps=2)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    assert page.status.message.startswith("Trained digits-mlp")
+    wb.load_run(wb.runs()["id"][0]).delete()
+    until(lambda: page.status.message.startswith("digits-mlp is ready"))
 
 
 def test_the_charts_name_the_chosen_engines_before_a_run(make_page: MakePage) -> None:

@@ -217,7 +217,7 @@ def read_whole(text: str) -> int:
         ValueError: it is none, or too large; the message has the expected form.
     """
     if not WHOLE.fullmatch(text):
-        raise ValueError(f"{value_text(text)} is not an integer, such as 20.")
+        raise ValueError(f"{value_text(text)} is not an integer, such as 20.{_digits_hint(text)}")
     digits = _plain(text)
     if len(digits) > MOST_DIGITS:
         raise ValueError(f"{value_text(text)} is too large.")
@@ -230,7 +230,8 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         raise ValueError(
-            f"{value_text(text)} is not a number, such as 0.001 or 1e-3.{_decimal_point_hint(text)}"
+            f"{value_text(text)} is not a number, such as 0.001 or 1e-3."
+            f"{_decimal_point_hint(text) or _digits_hint(text)}"
         ) from None
 
 
@@ -272,6 +273,12 @@ def _decimal_point_hint(text: str) -> str:
         return ""
     thousands = f" or {_plain(text)}" if WHOLE.fullmatch(text) else ""
     return f" Write {found[1]}.{found[2]}{found[3]}{thousands}."
+
+
+def _digits_hint(text: str) -> str:
+    """Hint to write digits alone, if the text has them in groups, as 1 000 or 1'000."""
+    digits = re.sub(r"(?<=\d)[\s'.](?=\d{3})", "", text)
+    return f" Write {digits}." if digits != text and digits.isascii() and digits.isdigit() else ""
 
 
 READERS: Mapping[str, Callable[[str], Any]] = {

@@ -52,6 +52,11 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def full_stop(sentence: str) -> str:
+    """`sentence`, of user code, say, with a full stop, as another sentence follows."""
+    return sentence if sentence.endswith((".", "!", "?", "…", "\n")) else f"{sentence}."
+
+
 def _outcome_parts(run: Run) -> tuple[str, str, str]:
     """The sentences before the engine, the engine with its processes or clients, and those
     after."""
@@ -67,7 +72,7 @@ def _outcome_sentence(run: Run) -> str:
         return f"{name} cannot be read: {run.error}"
     if run.status == "failed":
         rest = f"{kept_checkpoint(run.folder, run.spec)}{log_line(run.folder)}"
-        return f"{name} failed after {step} {done:,}: {run.error}{rest}"
+        return f"{name} failed after {step} {done:,}: {full_stop(run.error or '')}{rest}"
     if run.status == "stopped":
         kept = run.reason or ("Its checkpoint is kept." if done else "Nothing was trained.")
         return f"Stopped {name} at {step} {done:,} of {total:,}. {kept}"
@@ -80,4 +85,5 @@ def _outcome_sentence(run: Run) -> str:
         reached = f", test loss {'not finite' if loss is None else loss_text(loss)}"
         if evaluation["accuracy"] is not None:
             reached += f", test accuracy {100 * evaluation['accuracy']:.1f} %"
-    return f"Trained {name}: {done:,} {step}s{reached}. {run.reason}".rstrip()
+    steps = f"{done:,} {step}{'' if done == 1 else 's'}"
+    return f"Trained {name}: {steps}{reached}. {run.reason}".rstrip()

@@ -10,6 +10,8 @@ WINDOW_S = 20.0
 """Window of the speed in seconds: longer is steadier, shorter adapts sooner."""
 FIRST_S = 3.0
 """Seconds to measure before a remaining time is shown."""
+FEW_S, FEW_SHARE = 10.0, 0.05
+"""So many seconds where less than this share was done: the first steps of a run are slower."""
 
 
 class Pace:
@@ -31,6 +33,7 @@ class Pace:
         while now - self._seen[0][0] > WINDOW_S:
             self._seen.popleft()
         began, before = self._seen[0]
-        if now - began < FIRST_S or share <= before:
+        needed_s = FEW_S if share - before < FEW_SHARE else FIRST_S
+        if now - began < needed_s or share <= before:
             return -1.0
         return (1.0 - share) * (now - began) / (share - before)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from workbench.compare import Comparison, RunComparison
@@ -52,6 +52,8 @@ class PageView(View):
         comparison.on_read = self.keep_comparison
         self.job: Job | None = None
         """The job in progress."""
+        self._ended: set[str] = set()
+        """Ids of the runs of the last job, once it has ended."""
         self._started_from = ""
         """The step that was shown when a job began to be prepared."""
         self._compared: ComparisonJob | None = None
@@ -103,8 +105,15 @@ class PageView(View):
     def offer_accepted(self, run: Run) -> None:
         self._filler.fill_empty(run)
 
+    def were_deleted(self, removed: Collection[str]) -> bool:
+        """Whether all runs of the last job are among the removed ones; said once."""
+        deleted = bool(self._ended) and self._ended <= set(removed)
+        if deleted:
+            self._ended = set()
+        return deleted
+
     def job_started(self, job: Job) -> None:
-        self.job = job
+        self.job, self._ended = job, set()
         if isinstance(job, ComparisonJob):
             self._bar.show_verdict("", "")  # of the comparison before
             self._recorded.value = ""
@@ -115,7 +124,7 @@ class PageView(View):
             self._bar.selected = "compare" if isinstance(job, ComparisonJob) else "train"
 
     def job_ended(self, job: Job) -> None:
-        self.job = None
+        self.job, self._ended = None, {run.id for run in job.runs.values()}
         if isinstance(job, ComparisonJob):
             self._compared = job
         if _has_steps(job):

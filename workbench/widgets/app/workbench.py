@@ -240,6 +240,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
     def _runs_changed(self, changes: Changes) -> None:
         if self.offers.offers:  # they have gone on, or ended
             self._controller.list_offers()
+        if self._page_view.were_deleted(changes.removed):
+            self._controller.forget_outcome()
         self._recorded.follow(changes)
 
     def _personalise(self, run: Run) -> None:

@@ -12,11 +12,12 @@ from workbench.widgets.charts.hints import (
     other_model,
     results_in_runs,
 )
-from workbench.widgets.charts.notes import OF_ROUNDS, OF_RUN
+from workbench.widgets.charts.notes import IN_SEQUENCE, OF_ROUNDS, OF_RUN
 
 __all__ = [
     "DATA_HINT",
     "EMPTY_HINT",
+    "IN_SEQUENCE",
     "NOTHING_HINT",
     "OF_ROUNDS",
     "OF_RUN",

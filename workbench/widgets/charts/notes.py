@@ -11,6 +11,8 @@ from workbench.widgets.charts.hints import EMPTY_HINT
 
 OF_ROUNDS, OF_RUN = "median of rounds", "mean after the warm-up"
 """What the throughput of a whole run is: measured in turn with others, or alone."""
+IN_SEQUENCE = f"{OF_RUN}, one engine after another"
+"""The same of engines that train one after another, under whatever load there is then."""
 
 
 class ChartNotes(traitlets.HasTraits):
@@ -22,12 +24,12 @@ class ChartNotes(traitlets.HasTraits):
     """What else is to be known of the curves, in a sentence; empty: nothing."""
 
     rates = traitlets.Dict().tag(sync=True)
-    """Throughput of each whole run in samples/s, by curve, where it is known: it is shown while the
-    curve, a mean of few steps, is not pointed at."""
+    """Throughput of each whole run in samples/s, by curve; None: it has none, as it ended in its
+    warm-up. It is shown while the curve, a mean of few steps, is not pointed at."""
     rates_note = traitlets.Unicode().tag(sync=True)
-    """What `rates` are: `OF_ROUNDS` or `OF_RUN`."""
+    """What `rates` are: `OF_ROUNDS`, `OF_RUN` or `IN_SEQUENCE`."""
 
     def show_rates(self, rates: Mapping[str, float], note: str) -> None:
-        """Show the throughput of whole runs, in samples/s by curve; NaN: not known."""
+        """Show the throughput of whole runs, in samples/s by curve; NaN: there is none."""
         self.rates_note = note
-        self.rates = {key: rate for key, rate in rates.items() if math.isfinite(rate)}
+        self.rates = {key: rate if math.isfinite(rate) else None for key, rate in rates.items()}

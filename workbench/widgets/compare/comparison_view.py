@@ -17,7 +17,7 @@ from workbench.figures.curve_style import curve_styles
 from workbench.runs import Run
 from workbench.runs.listing import Changes
 from workbench.runs.record.reader import RunReader
-from workbench.widgets.charts import NOTHING_HINT, Charts
+from workbench.widgets.charts import NOTHING_HINT, OF_RUN, Charts
 from workbench.widgets.compare.comparison_table import ComparisonTable
 from workbench.widgets.compare.differences_table import DifferencesTable
 from workbench.widgets.compare.ratio_bars import NOTHING_YET, STARTING, RatioBars
@@ -230,6 +230,12 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
             due = self._updates > 0
         else:
             due = self._updates % RECORDED_RATIOS == 1
+            rates = {
+                name: self.charts.recording(name).mean_rate(run.config.warmup_steps)
+                for name, run in comparison.runs.items()
+                if run.ended
+            }
+            self.charts.show_rates(rates, OF_RUN)
         if due:
             self._show_ratios(comparison)
 

@@ -17,6 +17,7 @@ PRESS_COMPARE = (
     "Nothing is compared yet. Compare trains the chosen engines in turn on the same batches of the "
     "chosen model, and the result appears here."
 )
+SO_FAR = " The comparison is still in progress: these are the figures so far."
 STARTING = "The engines are starting; the ratios appear with the first measured steps."
 
 
@@ -86,9 +87,10 @@ class RatioBars(anywidget.AnyWidget):
         ended = comparison.ended
         frame = comparison.table()
         failed = sum(run.error is not None for run in comparison.runs.values())
-        will_come = isinstance(comparison, Comparison) and len(frame) - failed > 1
-        if not ended and will_come and frame["ratio"].notna().sum() < 2:
-            self.clear(STARTING, awaited=len(frame))
+        no_ratio = not ended and len(frame) - failed > 1 and frame["ratio"].notna().sum() < 2
+        if no_ratio and isinstance(comparison, Comparison):
+            waits = not comparison.runs and comparison.phase  # such as for a quiet machine
+            self.clear(f"{waits[0].upper()}{waits[1:]}." if waits else STARTING, len(frame))
             return
         verdict, badge = comparison.verdict(), comparison.badge if ended else ""
         bars = [
@@ -109,5 +111,7 @@ class RatioBars(anywidget.AnyWidget):
         with self.hold_sync():
             self.awaited, self.bars, self.reference = 0, bars, comparison.reference
             self._sentence, self.badge, self.level = verdict
+            if not ended and len(bars) > 1 and isinstance(comparison, Comparison):
+                self._sentence += SO_FAR
             self.remark(self._remark)
         self.summary = badge

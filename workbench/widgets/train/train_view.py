@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from workbench.controller import State
@@ -15,11 +15,13 @@ from workbench.controller.recorded_runs.worst_rows import WorstRowsReader
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.run_folder.events import Event
+from workbench.runs import Run
 from workbench.runs.record.activity import ENDED
 from workbench.runs.record.reader import NewPoints
 from workbench.widgets.charts import (
     DATA_HINT,
     EMPTY_HINT,
+    IN_SEQUENCE,
     NOTHING_HINT,
     OF_RUN,
     READY_HINT,
@@ -85,10 +87,13 @@ class TrainView(View):
         self._worst = WorstRowsReader()
         self._evaluated: set[str] = set()
         """Engines that were evaluated since their rows were shown."""
+        self._rated: set[str] = set()
+        """Engines whose throughput of the whole run is shown."""
         self._refresh_after = 0.0
 
     def show_state(self, state: State) -> None:
         self._parts.charts.flush()
+        self._show_rates_of_ended()
         if time.monotonic() >= self._refresh_after:
             self._refresh()
         # A job that has ended is active while its figure is made; another model may be chosen.
@@ -166,7 +171,7 @@ class TrainView(View):
         self._parts.worst.clear()
         self._parts.layers.clear()
         self._worst.clear()
-        self._evaluated = set()
+        self._evaluated, self._rated = set(), set()
         self._refresh_after = 0.0
 
     def show_total_steps(self, steps: int) -> None:
@@ -214,19 +219,28 @@ class TrainView(View):
         self._refresh()
         with self._shown_lock:  # another model may be chosen meanwhile
             self._ended = job
-            self._show_rates(job)
+            self._show_rates(job.runs)
             self._parts.charts.evaluates = False
             self._parts.charts.hint = NOTHING_HINT
             self._parts.statistics.show(job.runs, notes=True)
 
-    def _show_rates(self, job: Job) -> None:
-        """The mean throughput of each run, as in the list of runs."""
+    def _show_rates_of_ended(self) -> None:
+        """Of each engine that has trained as soon as the next one begins."""
+        with self._shown_lock:
+            before = [] if self._job is None else list(self._job.runs)[:-1]
+            if self._job is not None and not set(before) <= self._rated:
+                self._show_rates({engine: self._job.runs[engine] for engine in before})
+
+    def _show_rates(self, runs: Mapping[str, Run]) -> None:
+        """The mean throughput of each of these runs, as in the list of runs."""
         charts = self._parts.charts
+        self._rated = set(runs)
         rates = {
             engine: charts.recording(engine).mean_rate(run.config.warmup_steps)
-            for engine, run in job.runs.items()
+            for engine, run in runs.items()
         }
-        charts.show_rates(rates, OF_RUN)
+        several = self._job is not None and len(self._job.engines) > 1
+        charts.show_rates(rates, IN_SEQUENCE if several else OF_RUN)
 
     def job_failed(self) -> None:
         self._compares = False

@@ -3,7 +3,7 @@
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
 import "./controls.css";
-import { onKernelGone } from "./kernel";
+import { onConnection, onKernelGone } from "./kernel";
 
 interface Button {
   name: string;
@@ -27,7 +27,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   el.setAttribute("role", "toolbar");
   el.setAttribute("aria-label", "Training");
   const buttons = new Map<string, HTMLButtonElement>();
-  let gone = false;
+  let [gone, offline] = [false, false];
 
   const press = (name: string) => {
     if (buttons.get(name)?.getAttribute("aria-disabled") === "true") return;
@@ -49,7 +49,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
       const text = button.querySelector(".wb-button-text") as HTMLElement;
       if (text.textContent !== label) text.textContent = label;
       button.title = hint;
-      button.setAttribute("aria-disabled", String(gone || !enabled));
+      button.setAttribute("aria-disabled", String(gone || offline || !enabled));
       button.hidden = !shown;
     }
   };
@@ -64,6 +64,11 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     gone = true;
     update();
   };
+  const connection = (lost: boolean) => {
+    offline = lost;
+    update();
+  };
+  onConnection(model, connection, signal);
   onKernelGone(model, lose, signal);
   update();
 }

@@ -15,8 +15,8 @@ export const GONE =
 
 /** Message while the server does not answer. */
 export const OFFLINE =
-  "The connection to the Jupyter server is lost. Nothing can be done here until it is back; then the page goes on by " +
-  "itself, if the kernel is still there.";
+  "The connection to the Jupyter server is lost. Start the server again if it has ended (jupyter lab). Nothing can be done " +
+  "here until it is back; then the page goes on by itself, if the kernel is still there.";
 
 /** Time in milliseconds that a lost connection may take to come back unnoticed. */
 const OFFLINE_MS = 3000;

@@ -21,6 +21,9 @@ interface Traits {
   left: string;
 }
 
+/** Letters of a detail that has room beside the message: 1 min 20 s. */
+const SHORT = 11;
+
 function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-status");
   guardKeys();
@@ -70,6 +73,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   const update = () => {
     setAttribute(el, "data-level", model.get("level"));
     setText(detail, unbroken(model.get("detail")));
+    el.classList.toggle("wb-short", model.get("detail").length <= SHORT);
     setText(left, unbroken(model.get("left")));
     say(unbroken(model.get("message"))); // last, as what stands beside it takes room
     const progress = model.get("progress");

@@ -46,8 +46,8 @@ interface Traits {
   hint: string;
   /** What else is to be known of the curves, in a sentence; empty: nothing. */
   caption: string;
-  /** Throughput of each whole run in samples/s, where it is known. */
-  rates: Record<string, number>;
+  /** Throughput of each whole run in samples/s; null: it has none. None of runs in progress. */
+  rates: Record<string, number | null>;
   /** What `rates` are: "mean after the warm-up", or "median of rounds". */
   rates_note: string;
   axis: "step" | "time" | "samples";

@@ -16,7 +16,7 @@ export function fillValuesTable(table: HTMLTableElement, state: ViewState): void
   const { store, shown, cursor } = state;
   const stepName = state.context.stepName();
   const tested = shown.some(({ key }) => store.curve(key)?.facts.best_evaluation);
-  const at = cursor === null ? "at the end" : "at the cursor";
+  const at = cursor === null ? "at the last step" : "at the cursor";
   const { rates, ratesNote } = state.context;
   const head = [
     ...[...COLUMNS, ...(tested ? [TESTED] : [])].map((title) => element("th", { scope: "col" }, title)),
@@ -34,12 +34,14 @@ export function fillValuesTable(table: HTMLTableElement, state: ViewState): void
     const { overview, facts } = curve;
     const last = overview.length > 0 ? { value: overview.loss.at(-1) as number, step: overview.lastStep } : null;
     const name = element("th", { scope: "row", title: look.detail }, lineSample(look), look.label);
+    const whole = state.showsRates ? rates()[look.key] : undefined;
+    const rate = whole === undefined ? reading("throughput")?.value : whole;
     const cells = [
       lossCell(last, stepName),
       lossCell(facts.best, stepName),
       ...(tested ? [lossCell(facts.best_evaluation, stepName)] : []),
       lossCell(loss && loss.value !== null ? { value: loss.value, step: loss.step } : null, stepName),
-      element("td", {}, number(state.showsRates ? rates()[look.key] : reading("throughput")?.value, formatSignificant)),
+      element("td", {}, number(rate, formatSignificant)),
       element("td", {}, number(reading("memory")?.value, formatMegabytes)),
       element("td", {}, loss ? formatSeconds(loss.seconds) : "–"),
     ];

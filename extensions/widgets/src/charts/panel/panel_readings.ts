@@ -58,14 +58,23 @@ export class PanelReadings {
 
   /** What the throughput beside the names is. */
   throughputText(): string {
-    return this.state.showsRates ? this.state.context.ratesNote() : this.windowText();
+    const { showsRates, context } = this.state;
+    if (!showsRates) return this.windowText();
+    const going = this.windowText(context.curves().filter(({ key }) => context.rates()[key] === undefined));
+    return going ? `${context.ratesNote()}; of those in progress, ${going}` : context.ratesNote();
   }
 
-  windowText(): string {
+  windowText(curves = this.state.context.curves()): string {
     const { store, context } = this.state;
-    const windows = context.curves().map(({ key }) => store.curve(key)?.facts.rate_window ?? 0);
-    const over = Math.max(context.smoothing(), ...windows);
+    const windows = curves.flatMap(({ key }) => store.curve(key)?.facts.rate_window ?? []);
+    const over = windows.length > 0 ? Math.max(context.smoothing(), ...windows) : 0;
     return over > 0 ? `mean of the last ${over.toLocaleString("en")} ${context.stepName()}s` : "";
+  }
+
+  /** Of the curves that are shown. */
+  private get lastStep(): number {
+    const { store, shown } = this.state;
+    return Math.max(0, ...shown.map(({ key }) => store.curve(key)?.overview.lastStep ?? 0));
   }
 
   get options(): LineOptions {
@@ -105,12 +114,16 @@ export class PanelReadings {
     return curve ? readingAt(curve, this.metric, this.options, this.state.cursor) : null;
   }
 
-  /** The value of a curve where the charts are pointed at; past its end the last one, with its step. */
+  /**
+   * The value of a curve where the charts are pointed at; past its end the last one, with its step. So is the last loss of
+   * a curve that is behind others: those of different steps do not compare.
+   */
   valueText(key: string): string {
     const text = this.valueAtCursor(key);
     const { cursor, context, store } = this.state;
-    const past = cursor !== null && this.state.endOf(key) < cursor;
     const last = store.curve(key)?.overview.lastStep ?? 0;
+    const behind = this.metric === "loss" && last < this.lastStep;
+    const past = cursor === null ? behind : this.state.endOf(key) < cursor;
     return past && text !== "–" ? `${text} at ${context.stepName()} ${formatWhole(last)}` : text;
   }
 
@@ -123,7 +136,7 @@ export class PanelReadings {
     const tested = line.points?.y.length ? Math.max(awaited, this.longestOf(line.points.y)) : awaited;
     let longest = Math.max(ROOM, this.metric === "metric" ? tested : this.longestOf(line.y));
     const rate = this.metric === "throughput" ? context.rates()[key] : undefined;
-    if (rate !== undefined) longest = Math.max(longest, this.text.format(rate).length);
+    if (typeof rate === "number") longest = Math.max(longest, this.text.format(rate).length);
     if (this.metric === "loss" && tested) longest += ", test ".length + tested;
     const curve = store.curve(key);
     if (curve && this.metric === "memory") longest += this.rankText(key, curve.overview.lastStep).length;
@@ -160,7 +173,8 @@ export class PanelReadings {
     const { format } = this.text;
     if (this.metric === "throughput" && this.state.showsRates) {
       const rate = this.state.context.rates()[key];
-      return rate === undefined ? "–" : format(rate);
+      if (rate === null) return "–";
+      if (rate !== undefined) return format(rate); // else the run is still in progress
     }
     const text = (value: number) => (Number.isFinite(value) ? format(value) : "not finite");
     if (this.metric === "metric") return found.evaluation === null ? "–" : text(found.evaluation);
@@ -183,11 +197,11 @@ export class PanelReadings {
 
   /** Where the cursor is, or the last step. */
   get placeText(): string {
-    const { cursor, store, context, shown } = this.state;
+    const { cursor, context, shown } = this.state;
     const axis = context.axis();
     if (axis === "step" || cursor === null) {
       const steps = shown.map(({ key }) => this.reading(key)?.step ?? 0);
-      return `${context.stepName()} ${formatWhole(cursor === null ? store.lastStep : Math.max(0, ...steps))}`;
+      return `${context.stepName()} ${formatWhole(cursor === null ? this.lastStep : Math.max(0, ...steps))}`;
     }
     return axis === "time" ? formatSeconds(cursor) : `${formatWhole(cursor)} ${AXES[axis].label}`;
   }

@@ -90,7 +90,7 @@ export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
             return logarithmic ? logTicks(min, max) : evenTicks(min, max, height / (TICK_ROOM * textZoom));
           },
           filter: (_, splits) => splits,
-          values: (_, splits) => (logarithmic ? valueTexts(splits) : evenTexts(splits)),
+          values: (_, splits) => (logarithmic ? logTexts(splits) : evenTexts(splits)),
         },
       ],
       series: [{}, { show: true, points: { show: false } }],
@@ -180,6 +180,13 @@ export function valueTexts(values: (number | null)[]): string[] {
     if (value === null) return "";
     return far && Math.abs(value) >= 1000 ? exponential(value) : valueText(value);
   });
+}
+
+/** Texts of the ticks of a logarithmic axis: all with an exponent, or none. */
+export function logTexts(values: (number | null)[]): string[] {
+  const texts = valueTexts(values);
+  if (!texts.some((text) => text.includes("e"))) return texts;
+  return values.map((value) => (value === null ? "" : value === 1 ? "1" : exponential(value)));
 }
 
 /** A number without a prefix or an exponent, and its digits after the point. */

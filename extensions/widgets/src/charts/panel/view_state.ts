@@ -14,7 +14,7 @@ export interface ViewContext {
   /** Text while there is nothing to show. */
   hint: () => string;
   /** Throughput of each whole run in samples/s, where it is known. */
-  rates: () => Record<string, number>;
+  rates: () => Record<string, number | null>;
   /** What they are: "mean after the warm-up", or "median of rounds". */
   ratesNote: () => string;
   axis: () => AxisName;

@@ -158,12 +158,25 @@ describe("a chart", () => {
   it("of the throughput has a dash for a run that ended in its warm-up", () => {
     const curves = () => ["a", "b"].map((key) => look(key));
     state = new ViewState(storeOf(part("a", 0, [3, 2, 1]), part("b", 0, [3])), {
-      ...state.context, curves, rates: () => ({ a: 40 }), ratesNote: () => "mean of the run",
+      ...state.context, curves, rates: () => ({ a: 40, b: null }), ratesNote: () => "mean of the run",
     });
     const chart = new Panel("throughput", state, listener);
     chart.describe();
     const values = [...chart.root.querySelectorAll(".wb-legend-value")].map((value) => value.textContent);
     expect(values).toEqual(["40.0", "–"]);
+  });
+
+  it("of the throughput shows that of the last steps of a run in progress beside whole runs", () => {
+    const curves = () => ["a", "b"].map((key) => look(key));
+    state = new ViewState(storeOf(part("a", 0, [3, 2, 1]), part("b", 0, [3])), {
+      ...state.context, curves, rates: () => ({ a: 40 }), ratesNote: () => "mean of the run",
+    });
+    const chart = new Panel("throughput", state, listener);
+    chart.describe();
+    const values = [...chart.root.querySelectorAll(".wb-legend-value")].map((value) => value.textContent);
+    expect(values).toEqual(["40.0", "32.0"]);
+    const unit = chart.root.querySelector(".wb-unit")?.textContent;
+    expect(unit).toBe("samples/s, mean of the run; of those in progress, mean of the last 10 steps");
   });
 
   it("of the loss says what is waited for, and the others do not repeat it", () => {

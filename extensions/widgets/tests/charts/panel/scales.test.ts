@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { formatSeconds, increments, tickText } from "../../../src/charts/series/axis";
 import { evenTicks, isLogarithmic, logRange, logTicks, niceAbove, panned, valueRange, zoomed } from "../../../src/charts/panel/scales";
-import { evenTexts, valueTexts, valueText } from "../../../src/charts/panel/plot";
+import { evenTexts, logTexts, valueText } from "../../../src/charts/panel/plot";
 
 vi.mock("uplot", () => import("../plots"));
 
@@ -82,9 +82,11 @@ describe("an even axis", () => {
     expect(evenTexts([0, 5e8, 1e9, 1.5e9])).toEqual(["0", "5e+8", "1e+9", "1.5e+9"]);
   });
 
-  it("writes all large numbers of a logarithmic axis in one way", () => {
-    expect(valueTexts([1e29, null, 1e13, 1e5, 100, 0.1])).toEqual(["1e+29", "", "1e+13", "1e+5", "100", "0.1"]);
-    expect(valueTexts([1e6, 1e5, 1e4, 100])).toEqual(["1M", "100k", "10k", "100"]);
+  it("writes all numbers of a logarithmic axis in one way", () => {
+    expect(logTexts([1e29, null, 1e13, 1e5, 100])).toEqual(["1e+29", "", "1e+13", "1e+5", "1e+2"]);
+    expect(logTexts([1e6, 1e5, 1e4, 100])).toEqual(["1M", "100k", "10k", "100"]);
+    expect(logTexts([1, 0.1, 1e-3, 1e-5])).toEqual(["1", "1e-1", "1e-3", "1e-5"]);
+    expect(logTexts([1, 0.1, 0.01])).toEqual(["1", "0.1", "0.01"]);
   });
 });
 

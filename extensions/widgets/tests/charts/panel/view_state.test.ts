@@ -132,7 +132,8 @@ describe("a value", () => {
     });
     const readings = new PanelReadings("loss", state);
     const values = () => ["short", "long"].map((key) => readings.valueText(key));
-    expect(values()).toEqual(["2.0000", "0.5000"]);
+    expect(values()).toEqual(["2.0000 at step 2", "0.5000"]);
+    expect(readings.sentence).toContain("at step 4: short 2.0000 at step 2, long 0.5000");
     state.pointAt(2);
     expect(values()).toEqual(["2.0000", "2.0000"]);
     state.pointAt(3);
