@@ -168,6 +168,22 @@ def test_a_comparison_is_read_from_its_record() -> None:
     assert (old.round_loads, old.load, old.status) == ([], None, "completed")
 
 
+def test_a_comparison_that_another_process_goes_on_with_is_read_again() -> None:
+    built = {"event": "built", "rss_before_bytes": 1}
+    first, second = (write_run("a", [built, steps(1, [1.0])], steps=9) for _ in "ab")
+    content = {"plan": PLAN, "engines": ["fake", "pytorch"], "runs": {"fake": first.id}}
+    found = load_comparison(recorded(content))
+    known = found.runs["fake"]
+    assert list(found.runs) == ["fake"]
+    both = {"fake": first.id, "pytorch": second.id}
+    comparison_id = recorded({**content, "runs": both, "loads": [QUIET._asdict()]})
+    assert [run.id for run in found.runs.values()] == [first.id, second.id]
+    assert found.runs["fake"] is known, "its records are not read again"
+    assert (found.round_loads, found.status) == ([QUIET], "running")
+    (home() / "comparisons" / f"{comparison_id}.json").write_text("{")
+    assert list(found.runs) == ["fake", "pytorch"], "as they were read"
+
+
 @pytest.mark.fault
 def test_a_missing_comparison_lists_the_existing_ones() -> None:
     folder = comparisons_folder()

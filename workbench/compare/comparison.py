@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.compare.columns import COLUMNS
@@ -11,12 +11,11 @@ from workbench.compare.comparison_row import measured_row, pytorch_fallbacks_of,
 from workbench.compare.differences import differences_frame, settings_of
 from workbench.compare.lockstep import Lockstep, LockstepPlan
 from workbench.compare.recorded_steps import RecordedSteps, StepArrays
-from workbench.compare.run_texts import failures, failures_badge, threads_text, trained_text
+from workbench.compare.run_texts import caption_of, failures, failures_badge
 from workbench.compare.statistics import Ratio, Speed, ratio_note, rounds_of, speeds
 from workbench.compare.verdict import Verdict, short_verdict, verdict_of
 from workbench.errors import RunError
 from workbench.machine.load import Load, total_load
-from workbench.machine.machine import machine_sentence
 from workbench.progress import ProgressBar
 from workbench.runs import Progress, Run, Status
 from workbench.runs.deadline import Deadline
@@ -43,14 +42,16 @@ class Comparison:
         lockstep: Lockstep | None = None,
         runs: dict[str, Run] | None = None,
         unreadable: dict[str, str] | None = None,
+        refresh: Callable[[], None] = lambda: None,
     ) -> None:
         self.id = comparison_id
         self.engines = engines
         self._plan = plan
         self._loads = loads
         self._lockstep = lockstep
-        self._loaded_runs = runs or {}
-        self._unreadable = unreadable or {}
+        self._loaded_runs = {} if runs is None else runs
+        self._unreadable = {} if unreadable is None else unreadable
+        self._refresh = refresh
         self._recorded: dict[str, RecordedSteps] = {}
 
     def __repr__(self) -> str:
@@ -59,7 +60,10 @@ class Comparison:
     @property
     def runs(self) -> dict[str, Run]:
         """The runs started so far, by engine."""
-        return self._lockstep.runs if self._lockstep else dict(self._loaded_runs)
+        if self._lockstep:
+            return self._lockstep.runs
+        self._refresh()
+        return dict(self._loaded_runs)
 
     @property
     def reference(self) -> str:
@@ -225,16 +229,10 @@ class Comparison:
     @property
     def caption(self) -> str:
         """Model, dataset, settings and machine of the numbers, and why ratios are missing."""
-        run = next(iter(self.runs.values()), None)
-        if run is None:
+        if not self.runs:
             return ""
         note = ratio_note(self._speeds(), len(self.engines))
-        return (
-            f"{run.spec['model']} on {run.spec['dataset']}, batch {run.config.batch_size}, "
-            f"{self._plan.total} steps, first {self._plan.unmeasured} not measured"
-            f"{trained_text(run.config)}, {threads_text(self.runs)}; "
-            f"{machine_sentence(run.spec.get('machine'))}{'. ' * bool(note)}{note}"
-        )
+        return f"{caption_of(self.runs, self._plan)}{'. ' * bool(note)}{note}"
 
     def verdict(self) -> Verdict:
         """Interpretation of the ratios, their certainty, and whether the machine was quiet."""

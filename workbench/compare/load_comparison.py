@@ -30,22 +30,51 @@ def load_comparison(comparison_id: str) -> Comparison:
         known = [found.stem for found in folder.glob("*.json")]
         hint = nearest(comparison_id, known) if known else "There are no comparisons yet."
         raise RunFolderError(f"No comparison {value_text(comparison_id)} in {folder}. {hint}")
-    saved = SavedComparison.read(path)
-    runs: dict[str, Run] = {}
-    unreadable: dict[str, str] = {}
-    for engine, run_id in saved.runs.items():
-        try:
-            runs[engine] = load_run(run_id)
-        except RunFolderError as error:
-            unreadable[engine] = str(error)
+    record = _GrowingRecord(path)
     return Comparison(
         comparison_id,
-        saved.as_plan(),
-        [*saved.engines],
-        saved.as_loads(),
-        runs=runs,
-        unreadable=unreadable,
+        record.saved.as_plan(),
+        [*record.saved.engines],
+        record.loads,
+        runs=record.runs,
+        unreadable=record.unreadable,
+        refresh=record.refresh,
     )
+
+
+class _GrowingRecord:
+    """A record that is read again when it has changed: another process may go on with it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read = path.stat()
+        self.saved = SavedComparison.read(path)
+        self.runs: dict[str, Run] = {}
+        self.unreadable: dict[str, str] = {}
+        self.loads: list[Load | None] = []
+        self._take()
+
+    def refresh(self) -> None:
+        """Take in what was added. A record that was deleted or damaged stays as it was read."""
+        try:
+            found = self._path.stat()
+            if (found.st_mtime_ns, found.st_size) == (self._read.st_mtime_ns, self._read.st_size):
+                return
+            self._read, self.saved = found, SavedComparison.read(self._path)
+        except (OSError, RunFolderError):
+            return
+        self._take()
+
+    def _take(self) -> None:
+        for engine, run_id in self.saved.runs.items():
+            if engine in self.runs:
+                continue
+            try:
+                self.runs[engine] = load_run(run_id)
+                self.unreadable.pop(engine, None)
+            except RunFolderError as error:
+                self.unreadable[engine] = str(error)
+        self.loads[:] = self.saved.as_loads()
 
 
 def measured_together(runs: Sequence[Run]) -> Comparison | None:

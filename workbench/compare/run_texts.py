@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from workbench.compare.lockstep import LockstepPlan
 from workbench.display.quantities import thread_count
+from workbench.machine.machine import machine_sentence
 from workbench.runs import Run
 from workbench.runs.run_title import step_word
 from workbench.settings.config import TrainingConfig
 
 
-def threads_text(runs: Mapping[str, Run]) -> str:
+def caption_of(runs: Mapping[str, Run], plan: LockstepPlan) -> str:
+    """Model, dataset, settings and machine of runs that are measured in lockstep."""
+    run = next(iter(runs.values()))
+    return (
+        f"{run.spec['model']} on {run.spec['dataset']}, batch {run.config.batch_size}, "
+        f"{plan.total} steps, first {plan.unmeasured} not measured"
+        f"{trained_text(run.config)}, {_threads_text(runs)}; "
+        f"{machine_sentence(run.spec.get('machine'))}"
+    )
+
+
+def _threads_text(runs: Mapping[str, Run]) -> str:
     """The threads of all runs where they are the same, else of each: `wb.tune` may choose them."""
     counts = {
         name: thread_count(run.config.threads_of_a_process, run.config.processes)

@@ -24,10 +24,8 @@ from workbench.widgets.compare.ratio_bars import NOTHING_YET, STARTING, RatioBar
 from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.subshell import answer_while_busy
 
-PERIOD_S = 0.2
-"""Interval of looks whether the runs have ended."""
-STARTING_PERIOD_S = 0.5
-"""Interval of updates before the first step."""
+PERIOD_S = 0.5
+"""Interval of looks whether the runs have ended, and of updates before the first step."""
 RECORDED_RATIOS = 5
 """Updates of runs in progress that were started apart for one of their ratios, which reads all of
 their records."""
@@ -208,9 +206,8 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
             return False
         self._show_so_far(comparison)
         self._updates += 1
-        # What is measured needs the machine; before it the page says what is being done.
-        period_s = STARTING_PERIOD_S if self.charts.empty else BUSY_PERIOD_S
-        self._update_after = time.monotonic() + period_s
+        if not self.charts.empty:  # what is measured needs the machine
+            self._update_after = time.monotonic() + BUSY_PERIOD_S
         return True
 
     def _read(self, comparison: Comparison | RunComparison) -> None:

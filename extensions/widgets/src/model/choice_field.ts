@@ -191,8 +191,8 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
       write(further);
       return true;
     }
-    // A part of several names is none of them: it would take the place of what is loaded.
-    commit(isPart ? model.get("value") : value);
+    // A part of several names is none of them: it would take the place of what is loaded, if anything is.
+    commit(isPart && model.get("problem") === "" ? model.get("value") : value);
     return false;
   };
 

@@ -193,6 +193,15 @@ describe("the choice field", () => {
     expect(shown.model.get("value")).toBe("");
   });
 
+  it("does not bring a refused value back in place of what is typed", () => {
+    shown.model.receive("value", "/etc/passwd");
+    shown.model.receive("problem", "/etc/passwd is not an ONNX file.");
+    type("digits-");
+    press("Tab");
+    expect(input.value).toBe("digits-");
+    expect(shown.model.get("value")).toBe("digits-");
+  });
+
   it("takes what is typed rather than the old value, which also holds it", () => {
     shown.model.receive("value", "digits-mlp");
     type("digits");
