@@ -169,7 +169,7 @@ def test_an_engine_has_its_mean_throughput_as_soon_as_the_next_one_trains(
     charts = page.trainer.charts
     assert list(charts.rates) == ["fake"]
     assert charts.rates["fake"] == charts.recording("fake").mean_rate(trained.config.warmup_steps)
-    assert charts.rates_note == "mean after the warm-up, one engine after another"
+    assert charts.rates_note == "mean, one after another"
 
 
 def test_how_a_run_ended_is_not_said_once_it_is_deleted(make_page: MakePage) -> None:

@@ -11,8 +11,8 @@ from workbench.widgets.charts.hints import EMPTY_HINT
 
 OF_ROUNDS, OF_RUN = "median of rounds", "mean after the warm-up"
 """What the throughput of a whole run is: measured in turn with others, or alone."""
-IN_SEQUENCE = f"{OF_RUN}, one engine after another"
-"""The same of engines that train one after another, under whatever load there is then."""
+IN_SEQUENCE = "mean, one after another"
+"""`OF_RUN` of engines that train one after another, under whatever load there is then."""
 
 
 class ChartNotes(traitlets.HasTraits):
