@@ -19,6 +19,7 @@ from workbench.controller.recorded_runs.recorded_runs import RecordedRuns
 from workbench.controller.recorded_runs.run_detail import RunDescription
 from workbench.data import Dataset
 from workbench.quantization import Evaluated, Quantized
+from workbench.run_folder.run_folder import home
 from workbench.runs import Run, train
 from workbench.runs.listing import Changes
 
@@ -119,6 +120,29 @@ def test_a_new_run_is_listed_by_itself(told: Told, digits: Dataset) -> None:
     assert told.rows == {}
     folder = recorded(digits)
     until(lambda: folder.id in told.rows)
+
+
+def test_an_empty_list_is_shown_after_a_folder_that_could_not_be_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = home() / "runs"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.touch()  # a file in its place
+    shown: list[Changes] = []
+    monkeypatch.setattr(Told, "show_changes", lambda _, changes: shown.append(changes))
+    told = Told()
+    try:
+        told.wait()
+        assert told.problems[-1]
+        assert shown == []
+        folder.unlink()
+        folder.mkdir()
+        told.runs.refresh()
+        told.wait()
+        assert told.problems[-1] == ""
+        assert shown == [Changes([], [])], "it is no longer being loaded"
+    finally:
+        told.runs.close()
 
 
 def test_the_first_poll_of_many_runs_does_not_delay_those_after_it() -> None:
