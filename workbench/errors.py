@@ -111,6 +111,11 @@ def _shortened(text: str, longest: int) -> str:
     return f"{text[:kept]}...{text[-kept:]}"
 
 
+def with_full_stop(sentence: str) -> str:
+    """The sentence, such as one of user code, so that another can follow it."""
+    return sentence if sentence.endswith((".", "!", "?", "…", "\n")) else f"{sentence}."
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A sentence that suggests the known names similar to `name`; empty where none is."""
     close = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.5)

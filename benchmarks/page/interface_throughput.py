@@ -15,14 +15,12 @@ import numpy as np
 
 from benchmarks.page.lab_page import LabPage, lab_page
 from benchmarks.result import Result
-from benchmarks.runs.loop_overhead import WARMUP_STEPS, Turns
+from benchmarks.runs.loop_overhead import CATCH_UP_S, WARMUP_STEPS, Turns
 from workbench.compare.statistics import ratio
 from workbench.controller.update_pace import BUSY_PERIOD_S
 
 ENGINES = ("ondevice", "pytorch", "pytorch-compile", "ortmodule")
 BURST_S = BUSY_PERIOD_S
-CATCH_UP_S = 0.5
-"""Length of the burst in which the page takes in what it missed."""
 ROUNDS, QUICK_ROUNDS = 60, 6
 SHOW = """
 import workbench as wb

@@ -35,6 +35,7 @@ PROCESSES, QUICK_PROCESSES = 4, 1
 ROUNDS, QUICK_ROUNDS = 48, 8
 WATCHED_ROUNDS, QUICK_WATCHED_ROUNDS = 12, 8
 CATCH_UP_S = 0.5
+"""Length of a burst in which a page takes in what it missed while it was held."""
 MODEL = "digits-mlp"
 
 

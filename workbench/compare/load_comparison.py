@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from workbench.compare.comparison import Comparison
@@ -47,7 +48,7 @@ class _GrowingRecord:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._read = path.stat()
+        self._stamp = _stamp_of(path)
         self.saved = SavedComparison.read(path)
         self.runs: dict[str, Run] = {}
         self.unreadable: dict[str, str] = {}
@@ -56,14 +57,13 @@ class _GrowingRecord:
 
     def refresh(self) -> None:
         """Take in what was added. A record that was deleted or damaged stays as it was read."""
-        try:
-            found = self._path.stat()
-            if (found.st_mtime_ns, found.st_size) == (self._read.st_mtime_ns, self._read.st_size):
-                return
-            self._read, self.saved = found, SavedComparison.read(self._path)
-        except (OSError, RunFolderError):
+        stamp = _stamp_of(self._path)
+        if stamp is None or stamp == self._stamp:
             return
-        self._take()
+        self._stamp = stamp
+        with suppress(RunFolderError):
+            self.saved = SavedComparison.read(self._path)
+            self._take()
 
     def _take(self) -> None:
         for engine, run_id in self.saved.runs.items():
@@ -75,6 +75,15 @@ class _GrowingRecord:
             except RunFolderError as error:
                 self.unreadable[engine] = str(error)
         self.loads[:] = self.saved.as_loads()
+
+
+def _stamp_of(path: Path) -> tuple[int, int] | None:
+    """What changes when a file is written; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def measured_together(runs: Sequence[Run]) -> Comparison | None:

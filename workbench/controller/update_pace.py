@@ -58,14 +58,13 @@ class UpdatePace:
         """The pace now; measures now and then. Call it about as often as there are updates."""
         wall_s = time.monotonic() - self._measured_at
         if wall_s >= (BUSY_MEASURE_S if self._period_s else MEASURE_S):
-            now = cpu_times(self._workers())
+            now, idle_s = cpu_times(self._workers()), idle_seconds()
             used_s = sum(now[pid] - self._before[pid] for pid in now.keys() & self._before.keys())
-            idle_s = idle_seconds() - self._idle_s
-            self._measured_at, self._before, self._idle_s = time.monotonic(), now, idle_seconds()
-            # Beside other programs a worker that needs every core does not get them.
-            page_cores = PAGE_CORES if self._period_s == 0.0 else 0.0
-            left = idle_s / wall_s + page_cores
+            # A worker beside other programs takes less than it needs: what is idle counts too.
+            drawing = PAGE_CORES if self._period_s == 0.0 else 0.0
+            left = (idle_s - self._idle_s) / wall_s + drawing
             self._adapt(min(default_threads() - used_s / wall_s, left))
+            self._measured_at, self._before, self._idle_s = time.monotonic(), now, idle_s
         return self._period_s
 
     def _adapt(self, free_cores: float) -> None:

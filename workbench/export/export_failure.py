@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from workbench.errors import with_full_stop
 from workbench.export.torch_exporter import branches_on_values
 from workbench.export.user_line import failing_line
 
@@ -105,4 +106,4 @@ def _first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     line = lines[0] if lines else type(error).__name__
     line = re.split(r"\s*(?:\[Caused by|Please feel free)", line)[0]
-    return line if line.endswith(".") else f"{line}."
+    return with_full_stop(line)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.child_process.exit_reason import describe_exit
+from workbench.errors import with_full_stop
 from workbench.ranks.peers import EXIT_PEER_LOST
 
 if TYPE_CHECKING:
@@ -49,10 +50,6 @@ def describe_failure(failure: ProcessFailure, log: Path) -> dict[str, str]:
     if isinstance(recorded, dict):
         # An exception of a rank other than 0, which it recorded.
         found["type"] = "RankFailed"
-        found["message"] = f"{who} failed: {_sentence(recorded.get('message', ''))}"
+        found["message"] = f"{who} failed: {with_full_stop(recorded.get('message', ''))}"
         found["traceback"] = str(recorded.get("extraInfo", {}).get("py_callstack", ""))
     return {**found, "message": f"{found['message']} {ENDED}"}
-
-
-def _sentence(message: str) -> str:
-    return message if message.endswith((".", "!", "?")) else f"{message}."

@@ -224,3 +224,11 @@ def test_a_comparison_stopped_at_once_did_not_fail(digits: Dataset) -> None:
 def test_of_a_run_stopped_before_its_first_step_no_checkpoint_is_promised() -> None:
     run = write_run("a", [], {"status": "stopped", "ended": 1005.0}, epochs=2)
     assert outcome_of(run) == "Stopped model-a on fake at step 0 of 6. Nothing was trained."
+
+
+def test_sentences_of_an_outcome_are_whole() -> None:
+    problem = {"type": "ValueError", "message": "only small batches, please", "traceback": ""}
+    failed = write_run("a", [steps(1, [0.1])], {"status": "failed", "error": problem}, steps=9)
+    assert "failed after step 1: only small batches, please.\n" in outcome_of(failed)
+    trained = write_run("a", [steps(1, [0.1])], {"status": "completed"}, steps=1)
+    assert outcome_of(trained).startswith("Trained model-a on fake: 1 step.")

@@ -29,3 +29,13 @@ def test_a_pause_restarts_the_estimate_and_no_progress_has_none() -> None:
     assert pace.left_s(0.2) == -1
     now = 102.0
     assert pace.left_s(0.2) == -1
+
+
+def test_the_first_steps_of_a_run_which_are_slow_tell_nothing() -> None:
+    now = 100.0
+    pace = Pace(lambda: now)
+    pace.left_s(0.0)
+    now += 4.0
+    assert pace.left_s(0.01) == -1
+    now += 6.5
+    assert pace.left_s(0.04) == pytest.approx(10.5 * 0.96 / 0.04)

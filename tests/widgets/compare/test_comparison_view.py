@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -83,6 +84,23 @@ def test_of_recorded_runs_without_a_ratio_nothing_is_said_to_start() -> None:
     bars.show(compared, curve_styles(dict.fromkeys(compared.runs, "fake")))
     assert "different models" in bars.verdict
     assert "is still in progress" in bars.verdict
+
+
+def test_a_comparison_says_what_it_waits_for_and_that_its_ratios_are_so_far() -> None:
+    lockstep: Any = SimpleNamespace(alive=True, paused=False, runs={}, error=None, phase="")
+    made = Comparison("c", make_plan(40, 5), ["pytorch", "fake"], lockstep=lockstep)
+    bars = RatioBars()
+    bars.show(made, {})
+    assert bars.verdict.startswith("The engines are starting")
+    lockstep.phase = "waiting for a quiet machine: quiet for 0.5 s"
+    bars.show(made, {})
+    assert bars.verdict == "Waiting for a quiet machine: quiet for 0.5 s."
+    taken = [STARTED, steps(1, [0.1] * 30)]
+    lockstep.runs = {name: write_run("a", taken, engine=name, steps=40) for name in made.engines}
+    lockstep.phase = ""
+    bars.show(made, curve_styles(dict.fromkeys(made.engines, "fake")))
+    assert len(bars.bars) == 2
+    assert bars.verdict.endswith("these are the figures so far.")
 
 
 def test_a_comparison_with_one_engine_left_says_that_no_ratio_will_come() -> None:

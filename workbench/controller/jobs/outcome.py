@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from workbench.display.number_format import loss_text
+from workbench.errors import with_full_stop
 from workbench.runs import Run
 from workbench.runs.failure import kept_checkpoint, log_line
 from workbench.runs.run_title import step_word, trained_by
@@ -52,11 +53,6 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def full_stop(sentence: str) -> str:
-    """`sentence`, of user code, say, with a full stop, as another sentence follows."""
-    return sentence if sentence.endswith((".", "!", "?", "…", "\n")) else f"{sentence}."
-
-
 def _outcome_parts(run: Run) -> tuple[str, str, str]:
     """The sentences before the engine, the engine with its processes or clients, and those
     after."""
@@ -71,8 +67,9 @@ def _outcome_sentence(run: Run) -> str:
     if run.status == "unreadable":
         return f"{name} cannot be read: {run.error}"
     if run.status == "failed":
+        why = with_full_stop(run.error or "no reason is recorded")
         rest = f"{kept_checkpoint(run.folder, run.spec)}{log_line(run.folder)}"
-        return f"{name} failed after {step} {done:,}: {full_stop(run.error or '')}{rest}"
+        return f"{name} failed after {step} {done:,}: {why}{rest}"
     if run.status == "stopped":
         kept = run.reason or ("Its checkpoint is kept." if done else "Nothing was trained.")
         return f"Stopped {name} at {step} {done:,} of {total:,}. {kept}"

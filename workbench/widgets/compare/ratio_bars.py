@@ -89,8 +89,9 @@ class RatioBars(anywidget.AnyWidget):
         failed = sum(run.error is not None for run in comparison.runs.values())
         no_ratio = not ended and len(frame) - failed > 1 and frame["ratio"].notna().sum() < 2
         if no_ratio and isinstance(comparison, Comparison):
-            waits = not comparison.runs and comparison.phase  # such as for a quiet machine
-            self.clear(f"{waits[0].upper()}{waits[1:]}." if waits else STARTING, len(frame))
+            phase = comparison.phase
+            waits = not comparison.runs and phase != comparison.status  # for a quiet machine
+            self.clear(f"{phase[0].upper()}{phase[1:]}." if waits else STARTING, len(frame))
             return
         verdict, badge = comparison.verdict(), comparison.badge if ended else ""
         bars = [

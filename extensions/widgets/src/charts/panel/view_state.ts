@@ -13,9 +13,9 @@ export interface ViewContext {
   evaluates: () => boolean;
   /** Text while there is nothing to show. */
   hint: () => string;
-  /** Throughput of each whole run in samples/s, where it is known. */
+  /** Throughput of each whole run in samples/s; null: it has none. None of runs in progress. */
   rates: () => Record<string, number | null>;
-  /** What they are: "mean after the warm-up", or "median of rounds". */
+  /** What they are, such as "mean after the warm-up". */
   ratesNote: () => string;
   axis: () => AxisName;
   stepName: () => StepName;
