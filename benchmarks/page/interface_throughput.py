@@ -17,11 +17,11 @@ from benchmarks.page.lab_page import LabPage, lab_page
 from benchmarks.result import Result
 from benchmarks.runs.loop_overhead import CATCH_UP_S, WARMUP_STEPS, Turns
 from workbench.compare.statistics import ratio
-from workbench.controller.update_pace import BUSY_PERIOD_S
+from workbench.controller.update_pace import LONGEST_PERIOD_S
 
 ENGINES = ("ondevice", "pytorch", "pytorch-compile", "ortmodule")
-BURST_S = BUSY_PERIOD_S
-ROUNDS, QUICK_ROUNDS = 60, 6
+BURST_S = LONGEST_PERIOD_S
+ROUNDS, QUICK_ROUNDS = 40, 6
 SHOW = """
 import workbench as wb
 page = wb.Workbench()

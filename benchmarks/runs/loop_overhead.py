@@ -20,7 +20,7 @@ import workbench as wb
 from benchmarks.page.watcher import Watcher
 from benchmarks.result import Result
 from workbench.compare.statistics import ratio
-from workbench.controller.update_pace import BUSY_PERIOD_S
+from workbench.controller.update_pace import LONGEST_PERIOD_S
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import load_run
 from workbench.runs.launch import worker_environment, write_run_folder
@@ -76,7 +76,7 @@ def measure_process(engine: str, rounds: int, watched_rounds: int) -> tuple[np.n
         turns.seconds("bare", WARMUP_STEPS)
         steps_per_s = WARMUP_STEPS / turns.seconds("bare", WARMUP_STEPS)
         burst, long_burst, catch_up = (
-            int(length_s * steps_per_s) for length_s in (BURST_S, BUSY_PERIOD_S, CATCH_UP_S)
+            int(length_s * steps_per_s) for length_s in (BURST_S, LONGEST_PERIOD_S, CATCH_UP_S)
         )
         turns.seconds("worker", burst)
         alone = in_turn(turns, burst, rounds, lambda: turns.seconds("bare", burst))

@@ -425,7 +425,8 @@ def test_the_message_follows_what_is_typed(make: Make) -> None:
     ready = "digits-mlp is ready. Press Train or Compare."
     until(lambda: controller.state.message == ready)
     controller.typed.type("epochs", "-1")
-    assert controller.state.message == "1 setting is wrong: Epochs. The field says why."
+    wrong = "1 setting is wrong: Epochs. The field says why."
+    assert controller.state.message == f"{wrong} Compare does without."
     controller.typed.type("quiet_s", "soon")
     wrong = "2 settings are wrong: Epochs, Wait for idle machine (s). Each field says why."
     assert controller.state.message == wrong

@@ -69,7 +69,7 @@ class Clock:
         run = write_run("a", [STARTED, {"event": "built", "rss_before_bytes": 1}])
         job = Training.of(run)
         job.advance = self._look  # type: ignore[method-assign]
-        self.follower = Follower(job, View(), self.states.append, always(100.0))
+        self.follower = Follower(job, View(), self.states.append, always(1e9))
         self.follower.poll()
         self.looks, self.states[:] = 0, []
 
@@ -112,6 +112,6 @@ def test_a_refused_control_is_shown_and_the_job_goes_on(monkeypatch: pytest.Monk
     [state] = clock.states
     assert (state.status, state.level) == ("running", "error")
     assert state.message == "Another process controls it."
-    clock.now += 200
+    clock.now += 2e9
     clock.follower.poll()
     assert clock.states[-1].message.startswith("Training")

@@ -48,6 +48,28 @@ def test_generation_of_artifacts_is_reported_from_start_to_end() -> None:
     ]
 
 
+def test_a_wrong_setting_of_one_button_does_not_hide_that_the_other_can_be_pressed() -> None:
+    told: list[State] = []
+    typed = TypedSettings(Setup())
+    readiness = Readiness(told.append, typed)
+    readiness.show_model(wb.load_model("digits-mlp"))
+    readiness.show_data(DataPreview("digits", ()))
+    for name, text, rest in [
+        ("comparison_steps", "many", " Train does without."),
+        ("epochs", "many", " Compare does without."),
+        ("learning_rate", "many", ""),
+    ]:
+        typed.type(name, text)
+        readiness.update()
+        typed.type(name, "")
+        assert told[-1].message.startswith("1 setting is wrong: ")
+        assert told[-1].message.endswith(f"The field says why.{rest}")
+    readiness.hint = "Press Train."  # a step by itself
+    typed.type("epochs", "many")
+    readiness.update()
+    assert told[-1].message == "1 setting is wrong: Epochs. The field says why."
+
+
 def test_a_task_that_measures_is_reported_while_a_run_would_end_it() -> None:
     told: list[State] = []
     readiness = Readiness(told.append, TypedSettings(Setup()))

@@ -143,7 +143,7 @@ def test_statistics_leave_out_values_that_are_not_finite() -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "is not an ONNX file: it contains no graph"),
+        (b"", "is not an ONNX file, as it contains no graph: choose"),
         (b"PK\x03\x04rest", "seems to be a zip archive"),
         (b"\x08\x08\x12\xffbroken", "truncated or corrupt"),
     ],

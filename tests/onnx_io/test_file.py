@@ -55,7 +55,7 @@ def test_a_pickle_is_not_run(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "contains no graph"),
-        (b"\xff" * 100, "is not an ONNX file"),
+        (b"\xff" * 100, "is not an ONNX file: choose a file that `torch.onnx.export`"),
         (b"name,age\n1,2\n" * 9, "is not an ONNX file"),
         (b"PK\x03\x04" + bytes(99), r"zip archive, such as PyTorch's \.pt"),
         (b"<!DOCTYPE html>", "web page"),

@@ -124,6 +124,7 @@ class Lockstep:
             # Engines start one after another, each up to its first step, so that they do not
             # disturb each other's start-up times.
             for engine, launch in self._launchers.items():
+                self._wait_while_paused()
                 if self._stopped.is_set():
                     break
                 self._runs[engine] = launch()

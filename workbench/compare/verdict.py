@@ -55,8 +55,10 @@ def verdict_of(
         load: load by other programs; None: not known.
         engines: number of engines compared.
     """
+    # Another load would have given other ratios: the interval is not one of the engines alone.
+    of = " under this load" if load is not None and load.busy else ""
     clauses = [
-        _clause(engine, reference, ratio)
+        _clause(engine, reference, ratio, of)
         for engine, ratio in ratios.items()
         if engine != reference and math.isfinite(ratio.median)
     ]
@@ -91,7 +93,7 @@ def unpaired_verdict(
     """
     unlike = unlike or {}
     clauses = [
-        _clause(name, reference, Ratio(ratio, math.nan, math.nan), note="")
+        _clause(name, reference, Ratio(ratio, math.nan, math.nan), None)
         for name, ratio in ratios.items()
         if name not in (reference, *unlike) and math.isfinite(ratio)
     ]
@@ -128,12 +130,13 @@ ABOUT = 0.05
 """Without an interval, a ratio that is nearer to 1 does not tell which is faster."""
 
 
-def _clause(engine: str, reference: str, ratio: Ratio, note: str | None = None) -> str:
+def _clause(engine: str, reference: str, ratio: Ratio, of: str | None) -> str:
+    """One engine, or run; `of`: what the interval is of, None: there is none."""
     digits = _digits(ratio)
     median, low, high = (_number(each, digits) for each in ratio)
     known = math.isfinite(ratio.low)
-    interval = f" ({low} to {high})" if known else " (too few rounds for an interval)"
-    interval = interval if note is None else note
+    interval = f" ({low} to {high}{of})" if known else " (too few rounds for an interval)"
+    interval = "" if of is None else interval
     if known and ratio.low <= 1 <= ratio.high:
         return f"no difference seen between {engine} and {reference}{interval}"
     if not known and abs(ratio.median - 1) < ABOUT:
@@ -142,7 +145,7 @@ def _clause(engine: str, reference: str, ratio: Ratio, note: str | None = None) 
         # Far below 1 the inverse is easier to read.
         inverse = Ratio(*(1 / each if each else math.inf for each in ratio))
         median, high, low = (_number(each, digits) for each in inverse)
-        interval = f" ({low} to {high})" if known else interval
+        interval = f" ({low} to {high}{of})" if known else interval
         return f"{engine} is slower, taking {median} times as long as {reference}{interval}"
     if ratio.median < 1:
         return f"{engine} is slower, {median} times as fast as {reference}{interval}"
@@ -167,19 +170,23 @@ def short_verdict(ratios: Mapping[str, Ratio], reference: str, level: Level) -> 
     }
     parts = []
     for engine, ratio in known.items():
-        digits = _digits(ratio)
-        median, low, high = (_number(each, digits) for each in ratio)
         if math.isfinite(ratio.low) and ratio.low <= 1 <= ratio.high:
             parts.append(f"{engine}: no difference")
-        elif len(known) == 1 and math.isfinite(ratio.low):
-            parts.append(f"{engine} {median}× ({low} to {high})")  # noqa: RUF001
-        elif level == "unpaired":
-            parts.append(f"{median}× {engine}")  # noqa: RUF001
-        else:
-            parts.append(f"{engine} {median}×")  # noqa: RUF001
+            continue
+        text = ratio_text(ratio)
+        if len(known) > 1:
+            text = text.partition(" ")[0]
+        parts.append(f"{text} {engine}" if level == "unpaired" else f"{engine} {text}")
     if not parts:
         return NO_RATIO
     return CAVEATS.get(level, "") + ", ".join(parts)
+
+
+def ratio_text(ratio: Ratio) -> str:
+    """A ratio with its interval, if it has one, as the sentence has them: "1.8 (1.6 to 2.0)", with
+    a multiplication sign."""
+    median, low, high = (_number(each, _digits(ratio)) for each in ratio)
+    return f"{median}× ({low} to {high})" if math.isfinite(ratio.low) else f"{median}×"  # noqa: RUF001
 
 
 def _digits(ratio: Ratio) -> int:

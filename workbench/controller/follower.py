@@ -9,7 +9,7 @@ from collections.abc import Callable
 from workbench.controller.jobs.job import ComparisonJob, Job
 from workbench.controller.jobs.remaining_time import Pace
 from workbench.controller.state import Level, State
-from workbench.controller.update_pace import always
+from workbench.controller.update_pace import always, next_update
 from workbench.controller.view import View
 from workbench.display.quantities import duration_text
 from workbench.errors import RunError
@@ -20,7 +20,7 @@ from workbench.runs.run_title import step_word
 
 PERIOD_S = 0.1
 """Interval of polls: as often as a worker writes its steps."""
-LOOK_S = 0.5
+LOOK_S = 1.0
 """Interval of looks at the status of a job that is shown less often than this."""
 CONTROLLED_S = 5.0
 """For how long after it was controlled every poll looks at it."""
@@ -72,7 +72,7 @@ class Follower:
     def poll(self) -> str:
         """Report new points and state, if it is time for that; returns the status of the job."""
         now = time.monotonic()
-        due = now >= self._shown_at + self._update_pace()
+        due = now >= next_update(self._shown_at, self._update_pace())
         if not due and not self._is_watched and now < self._looked_at + LOOK_S:
             return self._shown_status  # each look reads three files
         self._looked_at = now

@@ -19,6 +19,7 @@ from workbench.profiling import Profile
 
 CHOOSE = State("idle", "idle", "Choose a model to begin.")
 
+PRESS_EITHER = "Press Train or Compare."
 CHOOSE_DATASET = "choose one in the step Model."
 
 
@@ -44,7 +45,7 @@ class Readiness(View):
         """
         self.choose = CHOOSE
         """State while no model is chosen."""
-        self.hint = "Press Train or Compare."
+        self.hint = PRESS_EITHER
         """Instruction once everything is ready; empty where the view has no button for it."""
         self.dataset_remedy = CHOOSE_DATASET
         """What to do about a dataset that is missing; empty: none is needed."""
@@ -138,7 +139,17 @@ class Readiness(View):
         if wrong:
             self._show(State("idle", "error", wrong))
         elif self._model is not None:
-            ready = f"{self._model.name} is ready. {self.hint}".rstrip()
-            self._show(State("idle", "idle", refusal(self._typed.wrong()) or ready))
+            self._show(State("idle", "idle", self._ready_text(self._model.name)))
         else:
             self._show(self.choose)
+
+    def _ready_text(self, name: str) -> str:
+        """What can be pressed, and what is typed that prevents the rest."""
+        wrong = refusal(self._typed.wrong())
+        if not wrong:
+            return f"{name} is ready. {self.hint}".rstrip()
+        if self.hint == PRESS_EITHER:  # else there is one button only
+            for step in ("train", "compare"):
+                if not self._typed.wrong(step):
+                    return f"{wrong} {step.capitalize()} does without."
+        return wrong

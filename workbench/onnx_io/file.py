@@ -30,6 +30,8 @@ MAX_IR_VERSION = 10
 MIN_IR_VERSION = 8
 """Older IR versions lack features that the target opsets may use."""
 
+EXPORT_ONE = "choose a file that `torch.onnx.export`, or another exporter of ONNX, has written"
+
 OTHER_FORMATS = {
     b"PK\x03\x04": "a zip archive, such as PyTorch's .pt",
     b"\x80": "a Python pickle",
@@ -202,7 +204,7 @@ def parse_onnx(path: Path) -> onnx.ModelProto:
                 f"{path} is truncated or corrupt: it begins like ONNX but cannot be parsed "
                 f"({len(content):,} bytes). Copy or export it again."
             ) from None
-        raise ModelError(f"{path} is not an ONNX file.") from None
+        raise ModelError(f"{path} is not an ONNX file: {EXPORT_ONE}.") from None
     for text in _texts(model):
         if isinstance(text, bytes):  # protobuf returns bytes if the text is not UTF-8
             raise ModelError(
@@ -210,7 +212,7 @@ def parse_onnx(path: Path) -> onnx.ModelProto:
                 "again."
             )
     if not model.HasField("graph") or not model.ir_version:
-        raise ModelError(f"{path} is not an ONNX file: it contains no graph.")
+        raise ModelError(f"{path} is not an ONNX file, as it contains no graph: {EXPORT_ONE}.")
     return model
 
 

@@ -170,6 +170,7 @@ def write_run_folder(
             "dataset": dataset.name,
             "samples": len(dataset.train),
             "detached": detached,
+            "lockstep": granted_steps is not None,
             "base": base,
             "federation": None if federation is None else federation(folder),
             "adapted_weights": _adapted_weights(model, config),

@@ -145,6 +145,7 @@ class TrainingConfig(PlainNumbers):
     layer_statistics_every: int | None = Field(
         default=None,
         ge=1,
+        le=LARGEST_COUNT,
         description="steps between records of gradient norm and update-to-weight ratio of each "
         "layer, which makes these steps longer; None: not recorded",
     )

@@ -68,6 +68,99 @@ def test_engines_train_one_after_another_even_when_one_fails(
     assert training.plot().axes
 
 
+def fake_training(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset, engines: list[str], **behaviour: Any
+) -> Training:
+    """Engines in turn, 60 steps each, all of them the fake engine."""
+    monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"step_ms": 5, **behaviour}))
+
+    def start(_: str) -> Run:
+        return wb.train("digits-mlp", digits, engine="fake", steps=60, evaluate=False)
+
+    return Training(start, engines)
+
+
+def wait_until(training: Training, *statuses: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while training.status not in statuses:
+        assert time.monotonic() < deadline, training.status
+        training.advance()
+        time.sleep(0.01)
+
+
+def test_a_run_that_starts_can_be_paused_before_its_first_step(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    training = fake_training(monkeypatch, digits, ["pytorch"], build_ms=500)
+    training.pause()
+    assert training.doing == "Pausing digits-mlp on fake before its first step."
+    wait_until(training, "paused", *ENDED)
+    assert training.doing == "Paused digits-mlp on fake."
+    assert training.runs["pytorch"].progress.done_steps == 0
+    training.resume()
+    wait_until(training, *ENDED)
+    assert training.runs["pytorch"].progress.done_steps == 60
+
+
+def test_a_pause_after_the_last_step_of_an_engine_pauses_the_next(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    training = fake_training(monkeypatch, digits, ["pytorch", "ondevice"])
+    training.runs["pytorch"].wait(PATIENCE_S)
+    training.pause()
+    wait_until(training, "paused", *ENDED)
+    assert training.doing == "Paused digits-mlp on fake (2 of 2)."
+    assert training.runs["ondevice"].progress.done_steps == 0
+    training.resume()
+    wait_until(training, *ENDED)
+    assert [run.status for run in training.runs.values()] == ["completed", "completed"]
+
+
+def test_the_outcome_of_a_stop_names_the_engines_that_were_not_started(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    training = fake_training(monkeypatch, digits, ["pytorch", "ondevice", "ortmodule"], step_ms=50)
+    wait_until(training, "running", *ENDED)
+    training.stop()
+    wait_until(training, *ENDED)
+    assert training.outcome.splitlines()[-1] == "Not started: ondevice and ortmodule."
+
+
+def test_a_single_step_stays_paused_to_the_eye(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    training = fake_training(monkeypatch, digits, ["pytorch"], step_ms=30)
+    training.pause()
+    wait_until(training, "paused", *ENDED)
+    (run,) = training.runs.values()
+    for step in (1, 2, 3):
+        training.step_once()
+        deadline = time.monotonic() + PATIENCE_S
+        while run.progress.done_steps < step or run.status != "paused":
+            training.advance()
+            assert time.monotonic() < deadline
+            assert training.status == "paused"
+            assert training.doing.startswith("Paused")
+    training.resume()
+    wait_until(training, "running", *ENDED)
+    wait_until(training, *ENDED)
+    assert run.progress.done_steps == 60
+
+
+def test_a_single_step_that_takes_long_says_so(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    training = fake_training(monkeypatch, digits, ["pytorch"], step_ms=1500)
+    training.pause()
+    wait_until(training, "paused", *ENDED)
+    training.step_once()
+    time.sleep(0.7)
+    training.advance()
+    assert training.doing == "Taking one step of digits-mlp on fake."
+    training.stop()
+    wait_until(training, *ENDED)
+
+
 def test_what_a_worker_takes_while_it_starts_is_the_jobs_own(
     monkeypatch: pytest.MonkeyPatch, digits: Dataset
 ) -> None:

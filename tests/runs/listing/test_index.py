@@ -112,6 +112,13 @@ def test_the_steps_of_a_federated_run_are_rounds() -> None:
     assert words == {run.id: "step", federated.id: "round"}
 
 
+def test_the_runs_of_a_comparison_are_told_from_others() -> None:
+    alone, compared = (write_run(label, [], DONE) for label in "ab")
+    compared.folder.write_spec({**compared.spec, "lockstep": True})
+    told = {row.id: row.lockstep for row in RunIndex().poll().rows}
+    assert told == {alone.id: False, compared.id: True}
+
+
 def test_folders_that_hold_no_run_are_left_out() -> None:
     run = write_run("a", [], DONE)
     (run.folder.path.parent / "launching").mkdir()

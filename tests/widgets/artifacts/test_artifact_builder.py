@@ -86,8 +86,10 @@ def test_the_same_button_stops_the_generation() -> None:
         until(lambda: step.footprint.unknown and not step.footprint.doing)
         assert step.status.message == "Stopped generating the artifacts of digits-mlp."
         assert not step.graphs.children
+        assert not step.button.has_graphs
         step.button._handle_custom_msg({"kind": "press"}, [])
         until(lambda: step.graphs.children)
+        until(lambda: step.button.has_graphs)  # so that it leads to them
         until(lambda: not step.footprint.unknown)
     finally:
         step.close()

@@ -12,7 +12,7 @@ from workbench.widgets.page.controls import NAMES, Controls
     ("status", "usable"),
     [
         ("idle", {"Train", "Compare"}),
-        ("starting", {"Stop"}),
+        ("starting", {"Pause", "Stop"}),  # before the first step
         ("running", {"Pause", "Stop"}),
         ("paused", {"Resume", "Step once", "Stop"}),
         ("completed", {"Train", "Compare"}),

@@ -211,6 +211,27 @@ def test_a_second_click_on_delete_keeps_undo(wire: Wire, digits: Dataset) -> Non
     assert table.undo == [run_id]
 
 
+def test_what_is_said_of_some_runs_does_not_stand_beside_others(
+    wire: Wire, digits: Dataset
+) -> None:
+    first, second, third = (
+        recorded(digits, engine).id for engine in ("pytorch", "ondevice", "fake")
+    )
+    table = wire.browser.table
+    until(lambda: len(table._rows) == 3)
+    table.selected = [first]
+    wire.press("compare", [first])
+    assert (table.outcome, table.message) == ("error", "Choose two runs or more to compare.")
+    table.selected = [second]
+    assert (table.outcome, table.message) == ("done", "")
+    wire.press("delete", [second])
+    table.selected = [third]
+    assert (table.message, table.undo) == ("Deleted 1 run.", [second]), "it can be undone"
+    table.show_outcome("busy", "Exporting …")
+    table.selected = [first]
+    assert table.message == "Exporting …"
+
+
 def test_the_code_of_an_action_stays_until_other_runs_are_selected_or_it_fails(
     wire: Wire, digits: Dataset
 ) -> None:

@@ -73,6 +73,10 @@ class Training:
         self._start = start
         self._stopping = Stopping()
         self._single_step: SingleStep | None = None
+        self._pausing = False
+        """Whether it was asked to pause, and not to go on since."""
+        self._stepping = False
+        """Whether it takes a single step, or is to pause after one."""
         self._refused: dict[str, str] = {}
         """Why an engine could not be started, by name."""
         self.engines = list(engines)
@@ -91,6 +95,8 @@ class Training:
     def status(self) -> str:
         """That of the run in progress; between two runs, `starting`."""
         status = self._current.status
+        if self._stepping and status == "running":
+            return "paused"  # else buttons and messages would change twice within a moment
         waiting = self._tried < len(self.engines) and not self._stopping.asked
         return "starting" if waiting and status in ("completed", "failed") else status
 
@@ -101,8 +107,13 @@ class Training:
         if self._stopping.asked:
             starting = run.status == "starting"
             return self._stopping.text(name_of(run), bool(run.spec.get("detached")), starting)
+        if self._single_step is not None and self._single_step.takes_long:
+            return f"Taking one step of {name_of(run)}{place}."
         if self.status == "paused":
             return f"Paused {name_of(run)}{place}."
+        if self._pausing:
+            which = "first" if run.status == "starting" else "next"
+            return f"Pausing {name_of(run)}{place} before its {which} step."
         phase = f": {run.phase}" if run.status == "starting" else ""
         return f"Training {name_of(run)}{place}{phase}."
 
@@ -121,26 +132,33 @@ class Training:
         """
         if self._single_step is not None and self._single_step.done:
             self._end_single_step()
+        elif self._single_step is None and self._current.status != "running":
+            self._stepping = False
         if self.status != "starting" or not self._current.ended:
             return
         engine = self.engines[self._tried]
         try:
             self.runs = {**self.runs, engine: self._start(engine)}
+            if self._pausing:  # the one before had ended when it was to pause
+                self._current.pause()
         except Exception as error:
             why = f"{engine} could not be started: {failure(error).message}"
             self._refused = {**self._refused, engine: why}
 
     def pause(self) -> None:
+        """Pause the run in progress, or the next one where it has ended."""
+        self._pausing = True
         self._current.pause()
 
     def resume(self) -> None:
+        self._pausing = self._stepping = False
         self._end_single_step()
         self._current.resume()
 
     def step_once(self) -> None:
         """Take one step and pause again."""
         if self.status == "paused":
-            self._single_step = SingleStep(self._current)
+            self._single_step, self._stepping = SingleStep(self._current), True
 
     def stop(self) -> None:
         """Stop the run in progress; further engines are not started."""

@@ -44,6 +44,9 @@ def outcome_of_training(
     for (before, after), members in groups.items():
         names, logs = zip(*members, strict=True)
         lines.append(f"{before}{listed(names)}{after}{''.join(logs)}")
+    missing = [engine for engine in engines if engine not in runs and engine not in refused]
+    if missing and runs:
+        lines.append(f"Not started: {listed(missing)}.")
     return "\n".join(lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -28,11 +29,12 @@ COMPLETED_AT_ONCE = 40
 class RecordedRuns:
     """Its methods return immediately and may be called from any thread; the view shows results."""
 
-    def __init__(self, view: RunsView) -> None:
+    def __init__(self, view: RunsView, least_s: Callable[[], float] = lambda: 0.0) -> None:
         """Begin to list the runs of this directory.
 
         Args:
             view: is notified of every change.
+            least_s: returns the least seconds between two polls now, see `poll_interval_s`.
         """
         self.on_open: Callable[[Run], None] | None = None
         """Called with an opened run, instead of showing its details."""
@@ -48,7 +50,8 @@ class RecordedRuns:
         self._problem: str | None = None
         self._listed = False
         """Whether the runs were shown, or that there are none."""
-        self._next_poll = 0.0
+        self._least_s = least_s
+        self._polled_at, self._interval_s = -math.inf, 0.0
         self._trash = DeletedRuns(self._index.folder.parent)
         self._deleted: list[str] = []
         """Ids of the last deleted runs, unless restored."""
@@ -190,7 +193,7 @@ class RecordedRuns:
         self._view.show_outcome("error", failure(error).message)
 
     def _tick(self) -> bool:
-        if time.monotonic() >= self._next_poll:
+        if time.monotonic() >= self._polled_at + max(self._interval_s, self._least_s()):
             self._poll()
         return True
 
@@ -208,7 +211,8 @@ class RecordedRuns:
             deleted = self._trash.changed()
             if deleted is not None:
                 self._view.show_deleted(deleted)
-        self._next_poll = time.monotonic() + poll_interval_s(time.thread_time() - began_s)
+        self._polled_at = time.monotonic()
+        self._interval_s = poll_interval_s(time.thread_time() - began_s)
         if self._index.incomplete:
             self._listing.ask(self._complete)
 

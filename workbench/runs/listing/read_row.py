@@ -78,6 +78,7 @@ class RowReader:
             dataset=spec["dataset"],
             engine=config.engine,
             trained_by=trained_by(spec),
+            lockstep=spec.get("lockstep") is True,
             reason=reason or label_problem,
             damage=self._damage(spec, scan, int((summary or {}).get("steps") or 0)),
             started=started_at(spec),

@@ -21,6 +21,8 @@ class RunRow:
     engine: str = ""
     trained_by: str = ""
     """The engine, and how many processes or clients share the work if several do."""
+    lockstep: bool = False
+    """Whether it is part of a comparison."""
     reason: str = ""
     """Why it failed, was interrupted or stopped early, or cannot be read."""
     damage: str = ""

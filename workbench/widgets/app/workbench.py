@@ -26,6 +26,7 @@ from workbench.widgets.app.form_filler import FormFiller
 from workbench.widgets.app.offer_list import OfferList
 from workbench.widgets.app.page_view import PageView
 from workbench.widgets.app.recorded_comparisons import RecordedComparisons
+from workbench.widgets.app.run_list_pace import RunListPace
 from workbench.widgets.app.static_figure import StaticFigure
 from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
 from workbench.widgets.compare import ComparisonView
@@ -87,6 +88,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
                 on_restore=self.restore,
                 on_personalise=self._personalise,
                 on_changes=self._runs_changed,
+                least_s=self._list_pace,
             )
             super().__init__(children=self._laid_out())
             self.add_class("wb-page")
@@ -117,6 +119,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._steps = StepsView(controller.setup, controller.typed, self.bar.show)
         self._code = CodeView(controller, self.code, self.comparison, lambda: self.runs.code)
         self._recorded = RecordedComparisons(self.bar, self._steps, self.comparison, self._code)
+        self._list_pace = RunListPace(self.bar)
         self.offers = OfferList(controller.accept, self._recorded.open)
         self._figure = StaticFigure(saves=saves_notebook)
         parts = (self.bar, self.comparison, self._recorded.field, self._figure, self._filler)
@@ -136,7 +139,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         """Show what changes in the controller, in the forms and in the list of runs."""
         typed = self._controller.typed
         status, bar = StatusView(self.status, self.controls), BarView(self.bar, self.offers)
-        for view in (self._steps, status, bar, self._page_view):
+        self._list_pace.refresh = self.runs.refresh
+        for view in (self._steps, status, bar, self._page_view, self._list_pace):
             self._controller.views.add(view)
         typed.observe(self._on_form)
         self._controller.tasks.observe(self._show_code)

@@ -48,6 +48,8 @@ class GenerateButton(anywidget.AnyWidget):
 
     enabled = traitlets.Bool(False).tag(sync=True)
     label = traitlets.Unicode("Generate artifacts").tag(sync=True)
+    has_graphs = traitlets.Bool(False).tag(sync=True)
+    """Whether graphs are shown further below, to which a second button leads."""
 
     def show(self, possible: bool, *, busy: bool = False) -> None:
         """Set whether artifacts can be generated, or are being generated, which can be stopped."""
@@ -91,6 +93,7 @@ class ArtifactBuilder(StandaloneStep):
         tasks = area("wb-tasks", self.sections)
         main = area("wb-main", [self.footprint, self.tree, self.graphs, tasks])
         panel = area("wb-columns", [side, main])
+        self.graphs.observe(self._on_graphs, "children")
         super().__init__(children=[*alone, area("wb-step-panel wb-step-artifacts", [panel])])
         self.controller.views.add(ArtifactsView(self))
         typed.observe(self._on_typed)
@@ -146,6 +149,9 @@ class ArtifactBuilder(StandaloneStep):
                 self._again = threading.Timer(TYPING_S, self._generate_again)
                 self._again.daemon = True
                 self._again.start()
+
+    def _on_graphs(self, change: Any) -> None:
+        self.button.has_graphs = bool(change.new)
 
     def _cancel_timer(self) -> None:
         with self._timing:

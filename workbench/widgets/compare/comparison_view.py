@@ -11,7 +11,7 @@ import ipywidgets
 
 from workbench.compare import Comparison, RunComparison, compare_runs, load_comparison
 from workbench.controller.request_thread import RequestThread
-from workbench.controller.update_pace import BUSY_PERIOD_S
+from workbench.controller.update_pace import BUSY_PERIOD_S, next_update
 from workbench.errors import RunFolderError
 from workbench.figures.curve_style import curve_styles
 from workbench.runs import Run
@@ -207,7 +207,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         self._show_so_far(comparison)
         self._updates += 1
         if not self.charts.empty:  # what is measured needs the machine
-            self._update_after = time.monotonic() + BUSY_PERIOD_S
+            self._update_after = next_update(time.monotonic(), BUSY_PERIOD_S)
         return True
 
     def _read(self, comparison: Comparison | RunComparison) -> None:

@@ -10,6 +10,8 @@ import anywidget
 import traitlets
 
 from workbench.compare import Comparison, RunComparison
+from workbench.compare.statistics import Ratio
+from workbench.compare.verdict import ratio_text
 from workbench.widgets.bundle import bundle
 
 NOTHING_YET = "Nothing is compared yet."
@@ -41,6 +43,7 @@ class RatioBars(anywidget.AnyWidget):
         traitlets.Dict(
             per_key_traits={
                 "label": traitlets.Unicode(),
+                "text": traitlets.Unicode(),
                 "ratio": traitlets.Float(),
                 "interval": traitlets.List(traitlets.Float()),
                 "color": traitlets.Unicode(),
@@ -49,7 +52,8 @@ class RatioBars(anywidget.AnyWidget):
             }
         )
     ).tag(sync=True)
-    """One for each run that has a ratio; `interval` is empty, or its two limits."""
+    """One for each run that has a ratio; `interval` is empty, or its two limits, and `text` has
+    both as the verdict writes them."""
     awaited = traitlets.Int(0).tag(sync=True)
     """Number of bars that will come: they have their place, so that the charts do not move then."""
 
@@ -97,6 +101,7 @@ class RatioBars(anywidget.AnyWidget):
         bars = [
             {
                 "label": name,
+                "text": ratio_text(Ratio(row["ratio"], row["ratio_low"], row["ratio_high"])),
                 "ratio": float(row["ratio"]),
                 "interval": [
                     float(row[limit])

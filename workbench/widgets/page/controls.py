@@ -78,7 +78,7 @@ class Controls(anywidget.AnyWidget):
         usable = {
             "Train": starts,
             "Compare": starts,
-            "Pause": status == "running",
+            "Pause": status in ("starting", "running"),
             "Resume": status == "paused",
             "Step once": status == "paused" and not compares,
             "Stop": active or stoppable,

@@ -51,6 +51,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         on_restore: Callable[[Run], None] | None = None,
         on_personalise: Callable[[Run], None] | None = None,
         on_changes: Callable[[Changes], None] = lambda _: None,
+        least_s: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """List the runs of this directory, and continue listing new ones.
 
@@ -65,6 +66,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
             on_restore: called with the open run, to restore its settings; None: no button.
             on_personalise: called with a run to fine-tune on own examples; None: no button.
             on_changes: called with each change of the list.
+            least_s: returns the least seconds between two polls of the folder now.
         """
         self._on_changes = on_changes
         self._actions: RunActions | None = None
@@ -91,7 +93,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         if self._panel is not None:
             self._panel.page_id = self.model_id
         answer_while_busy(self)
-        self._runs = RecordedRuns(_View(self))
+        self._runs = RecordedRuns(_View(self), least_s)
         self._actions = RunActions(self._runs, self.table, self.show_code)
         self._runs.on_open = on_open
         self._runs.on_compare = on_compare or self._show_comparison
@@ -214,6 +216,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
             self.show_code()
         else:
             self.forget_action()
+            self.table.forget_outcome()
 
     def forget_action(self) -> None:
         """Show the code of the runs again, in place of that of the last action."""

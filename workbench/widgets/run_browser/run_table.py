@@ -120,6 +120,13 @@ class RunTable(anywidget.AnyWidget):
             self.cancellable = cancellable
             self.outcome, self.message, self.undo = outcome, message, list(undo)
 
+    def forget_outcome(self) -> None:
+        """Remove the result of the last action, which was of other runs; what can be undone, and
+        what is in progress, stays."""
+        with self._lock:
+            if self.outcome != "busy" and not self.undo:
+                self.show_outcome("done", "")
+
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
         match content:
             case {"kind": "sync"} if not self.loading:

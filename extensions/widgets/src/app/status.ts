@@ -2,6 +2,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element, setAttribute, setText } from "../element";
+import { cancelDraw, drawSoon } from "../frame";
 import { unbroken } from "../number_format";
 import { GONE, markKernelGone, OFFLINE, onConnection, onKernelGone } from "./kernel";
 import "./page.css";
@@ -83,7 +84,11 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     setAttribute(fill, "style", `width: ${percent}%`);
   };
   let [gone, offline] = [false, false];
-  model.on("change", () => gone || offline || update());
+  const updateUnlessLost = () => gone || offline || update();
+  // A sentence is shown at once; the numbers beside it with the charts.
+  for (const name of ["level", "message"] as const) model.on(`change:${name}`, updateUnlessLost);
+  model.on("change", () => drawSoon(updateUnlessLost));
+  signal.addEventListener("abort", () => cancelDraw(updateUnlessLost));
   update();
   const fail = (sentences: string) => {
     el.dataset["level"] = "error";

@@ -8,15 +8,24 @@ import "./generate_button.css";
 interface Traits {
   enabled: boolean;
   label: string;
+  /** Whether graphs were generated, which stand further below. */
+  has_graphs: boolean;
 }
 
 function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-generate");
   const button = element("button", { type: "button", class: "wb-button" });
-  el.append(button);
+  const show = element("button", { type: "button", class: "wb-toggle" }, "Show the graphs ↓");
+  el.append(button, show);
+  show.addEventListener("click", () => {
+    const graphs = el.closest(".wb-step-panel")?.querySelector<HTMLElement>(".wb-graphs");
+    graphs?.scrollIntoView({ block: "start" });
+    graphs?.querySelector<HTMLElement>("[tabindex='0'], button, input")?.focus({ preventScroll: true });
+  });
   let gone = false;
   const update = () => {
     button.textContent = model.get("label");
+    show.hidden = !model.get("has_graphs");
     button.setAttribute("aria-disabled", String(gone || !model.get("enabled")));
   };
   button.addEventListener("click", () => {

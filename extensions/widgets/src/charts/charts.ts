@@ -11,6 +11,7 @@ import { DetailLoader } from "./detail";
 import { download } from "../download";
 import { isKernelGone } from "../app/kernel";
 import { element, setAttribute, setText } from "../element";
+import { cancelDraw, drawSoon } from "../frame";
 import { followGestures } from "./gestures";
 import { METRICS } from "./series/line";
 import { Panel } from "./panel/panel";
@@ -223,7 +224,7 @@ export default () => {
       if (!hidden) fillValuesTable(values, state);
       detail.look();
     };
-    // However fast messages come, each frame draws once; a hidden page draws nothing.
+    // However fast a user is, each frame draws once; a hidden page draws nothing.
     let frame = 0;
     const draw = () => {
       frame ||= requestAnimationFrame(() => {
@@ -238,7 +239,7 @@ export default () => {
         const [data] = buffers;
         if (!message.problem && data) download(message.name, data as DataView<ArrayBuffer>);
       }
-      draw();
+      drawSoon(redraw);
     };
     views.add(receive);
     const takeWindow = () => {
@@ -265,6 +266,7 @@ export default () => {
     signal.addEventListener("abort", () => {
       views.delete(receive);
       cancelAnimationFrame(frame);
+      cancelDraw(redraw);
       window.clearTimeout(settling);
       detail.destroy();
       resized.disconnect();

@@ -4,11 +4,12 @@
 import type { RenderProps } from "@anywidget/types";
 import "./ratio_bars.css";
 import { element } from "../element";
-import { formatSignificant } from "../number_format";
 import { verdictElement } from "./verdict";
 
 interface Bar {
   label: string;
+  /** The ratio with its interval, as the verdict writes them. */
+  text: string;
   ratio: number;
   /** Empty, or its two limits. */
   interval: number[];
@@ -58,23 +59,16 @@ function barRow(bar: Bar, share: (ratio: number) => number, reference: string): 
     track.append(whisker);
   }
   const label = element("dt", { class: "wb-bar-label", title: bar.label }, bar.label);
-  const value = element("dd", { class: "wb-bar-value" }, valueText(bar, reference));
+  const value = element("dd", { class: "wb-bar-value" }, bar.label === reference ? "reference" : bar.text);
   return element("div", { class: "wb-bar-row" }, label, track, value);
 }
 
 /** As much room as the bars will take. */
 function room(count: number): HTMLElement {
-  const empty = { label: "–", ratio: 1, interval: [], color: "", dark_color: "", dash: [] };
+  const empty = { label: "–", text: "–", ratio: 1, interval: [], color: "", dark_color: "", dash: [] };
   const rows = Array.from({ length: count }, () => barRow(empty, () => 0, ""));
   const note = element("p", { class: "wb-note" }, "–");
   return element("div", { class: "wb-bars-part wb-bars-room", "aria-hidden": "true" }, element("dl", { class: "wb-bars" }, ...rows), note);
-}
-
-function valueText({ label, ratio, interval: [low, high] }: Bar, reference: string): string {
-  if (label === reference) return "reference";
-  const text = `${formatSignificant(ratio)}×`;
-  if (low === undefined || high === undefined) return text;
-  return `${text} (${formatSignificant(low)} to ${formatSignificant(high)})`;
 }
 
 function render({ model, el }: RenderProps<Traits>): void {

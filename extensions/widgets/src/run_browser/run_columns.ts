@@ -3,7 +3,7 @@
 import { element } from "../element";
 import { formatLoss, formatSignificant, formatWhole } from "../number_format";
 import type { SortKey } from "./run_order";
-import { displayName, isActive, nameWithoutEngine, type RunRow, shortName, startText } from "./run_row";
+import { COMPARED, displayName, isActive, nameWithoutEngine, type RunRow, shortName, startText } from "./run_row";
 import { sparkline, WIDTH } from "./sparkline";
 
 export interface Column {
@@ -80,7 +80,8 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
     under.append(element("span", { class: "wb-run-reason", title: row.reason }, row.reason));
     return [name, under];
   }
-  const facts = [row.name && row.model, row.dataset].filter(Boolean).join(" · ");
+  const part = row.lockstep && COMPARED;
+  const facts = [row.name && row.model, row.dataset, part].filter(Boolean).join(" · ");
   under.append(element("span", { class: "wb-run-facts", title: facts }, facts));
   const tags = `Tags: ${row.tags.join(", ")}`; // of which those that have no room are left out
   for (const tag of row.tags) under.append(element("span", { class: "wb-tag", title: tags }, tag));

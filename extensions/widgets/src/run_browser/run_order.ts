@@ -1,6 +1,6 @@
 // Which runs are shown, and in what order.
 
-import { displayName, type RunRow } from "./run_row";
+import { COMPARED, displayName, type RunRow } from "./run_row";
 
 export type SortKey =
   | "name"
@@ -53,7 +53,7 @@ function searchText(row: RunRow): string {
   let text = texts.get(row);
   if (text === undefined) {
     const { id, name, model, dataset, engine, status, reason, tags, notes, metricName, trainedBy } = row;
-    const parts = [id, name, model, dataset, engine, trainedBy, status, reason, notes, metricName, ...tags];
+    const parts = [id, name, model, dataset, engine, trainedBy, status, reason, notes, metricName, row.lockstep ? COMPARED : "", ...tags];
     text = parts.join("\n").toLowerCase();
     texts.set(row, text);
   }

@@ -10,6 +10,8 @@ export interface RunRow {
   engine: string;
   /** The engine, and how many processes or clients share the work if several do. */
   trainedBy: string;
+  /** Whether it is part of a comparison. */
+  lockstep: boolean;
   /** Why it failed, was interrupted or stopped early, or cannot be read. */
   reason: string;
   /** What is missing of its record, in a sentence; empty: nothing. */
@@ -43,6 +45,9 @@ export interface RowMessage {
   rows: (Omit<RunRow, "curve"> & { points: number })[];
   removed: string[];
 }
+
+/** Said of a run that is part of a comparison. */
+export const COMPARED = "in a comparison";
 
 const ACTIVE = new Set(["starting", "running", "paused"]);
 

@@ -4,8 +4,8 @@ import { show } from "../widget_model";
 
 const style = { color: "#c2410c", dark_color: "#fb923c", dash: [] };
 const bars = [
-  { label: "pytorch", ratio: 1, interval: [1, 1], ...style },
-  { label: "ondevice", ratio: 1.8, interval: [1.6, 2], ...style },
+  { label: "pytorch", text: "1.00×", ratio: 1, interval: [1, 1], ...style },
+  { label: "ondevice", text: "1.8× (1.6 to 2.0)", ratio: 1.8, interval: [1.6, 2], ...style },
 ];
 const traits = {
   verdict: "ondevice is 1.8 times as fast as pytorch (1.6 to 2.0); the machine was quiet.",
@@ -21,7 +21,7 @@ describe("ratio bars", () => {
     const { el } = show(view, traits);
     expect(el.querySelector(".wb-verdict")?.textContent).toBe(`machine quiet ${traits.verdict}`);
     const values = [...el.querySelectorAll("dd")].map((each) => each.textContent);
-    expect(values).toEqual(["reference", "1.80× (1.60 to 2.00)"]);
+    expect(values).toEqual(["reference", "1.8× (1.6 to 2.0)"]);
     expect(el.querySelectorAll(".wb-whisker").length).toBe(1);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { columnsThatFit, COLUMNS, formatDuration } from "../../src/run_browser/run_columns";
-import { filterValues, keptOrder, NO_FILTERS, sortedIds } from "../../src/run_browser/run_order";
+import { filterValues, keptOrder, matches, NO_FILTERS, sortedIds } from "../../src/run_browser/run_order";
 import { type RunRow, RunStore } from "../../src/run_browser/run_row";
 import { Selection } from "../../src/run_browser/selection";
 import { sparklinePath } from "../../src/run_browser/sparkline";
@@ -129,6 +129,9 @@ describe("the columns", () => {
     expect(wide.slice(-2)).toEqual(["23 Nov 2026", "14:05:12"]);
     const shared = texts(2000, { ...run, trainedBy: "ondevice × 8" });
     expect(shared[0]).toBe("digits-mlp · ondevice × 8");
+    expect(texts(2000, { ...run, lockstep: true })[1]).toBe("digits · in a comparison");
+    expect(matches({ ...run, lockstep: true }, ["comparison"], NO_FILTERS)).toBe(true);
+    expect(matches(run, ["comparison"], NO_FILTERS)).toBe(false);
   });
 
   it("write durations as people read them", () => {

@@ -12,6 +12,7 @@ export function row(id: string, more: Partial<RunRow> = {}): RunRow {
     engine: "pytorch",
     damage: "",
     trainedBy: more.engine ?? "pytorch",
+    lockstep: false,
     reason: "",
     started: 1,
     durationS: 134,
