@@ -78,7 +78,7 @@ def test_every_engine_has_the_same_settings_and_is_recorded_when_it_starts(
         assert (config.engine, config.steps, config.seed, config.threads) == (engine, 25, 3, 1)
         assert config.evaluate is False, "evaluations would take turns' time"
         assert data is digits
-        assert options == {"granted_steps": 0, "base": None}
+        assert options == {"granted_steps": 0, "comparison": found.id, "base": None}
     assert started.launched[0][0] is started.launched[1][0], "one model"
     assert (first.watchdog_pid, first.code, first.model) == (17, "code", started.launched[0][0])
     started.options["on_load"](QUIET)

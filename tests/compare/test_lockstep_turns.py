@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from workbench.compare import lockstep as program
-from workbench.compare.lockstep import QUIET_LIMIT_S, Lockstep, LockstepPlan, make_plan
+from workbench.compare.lockstep import PAUSING, QUIET_LIMIT_S, Lockstep, LockstepPlan, make_plan
 
 Entry = tuple[str, Any]
 
@@ -212,6 +212,45 @@ def test_a_run_whose_worker_is_gone_gets_no_turn(made: Made, granted: int) -> No
     assert made.log.of("a")[-1] == ("a", granted)
     numbers = [what for _, what in made.log.of("b") if isinstance(what, int)]
     assert numbers == [1, 3, 5, 6]
+
+
+def test_a_pause_while_an_engine_starts_comes_after_its_first_step(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    phases: list[str] = []
+
+    class FakePoll:
+        def sleep(self) -> None:
+            if lockstep.paused:
+                phases.append(lockstep.phase)
+                if len(phases) > 5 and not made.runs["a"].busy_polls > 0:
+                    made.log.add("pause", "over")
+                    lockstep.resume()
+
+    monkeypatch.setattr(program, "Poll", FakePoll)
+    lockstep = made.lockstep(LockstepPlan(1, 2, 3), "a", "b")
+    made.log.actions["a", 1] = lockstep.pause
+    entries = made.ended(lockstep)
+    assert entries[:6] == [
+        ("quiet", False), ("a", "launched"), ("a", 1), ("a", "idle"), ("pause", "over"),
+        ("b", "launched"),
+    ]  # fmt: skip
+    assert phases[0] == PAUSING
+    assert set(phases[1:]) == {""}, "it has paused"
+
+
+def test_after_a_pause_before_the_first_engine_it_waits_for_quiet_again(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class FakePoll:
+        def sleep(self) -> None:
+            lockstep.resume()
+
+    monkeypatch.setattr(program, "Poll", FakePoll)
+    lockstep = made.lockstep(LockstepPlan(1, 2, 3), "a", quiet_s=2.5)
+    made.log.actions["quiet", False] = lockstep.pause
+    entries = made.ended(lockstep)
+    assert entries[:3] == [("quiet", False), ("quiet", False), ("a", "launched")]
 
 
 def test_a_pause_holds_the_next_turn_and_is_not_measured(

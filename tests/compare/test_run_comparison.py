@@ -88,6 +88,18 @@ def test_the_verdict_says_that_a_run_is_still_in_progress() -> None:
     assert "in progress" not in compare_runs([ended]).verdict().sentence
 
 
+def test_the_load_of_a_comparison_that_goes_on_elsewhere_is_read_until_its_end() -> None:
+    runs = [recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25)]
+    record = ComparisonRecord(make_plan(20, 2), [run.engine for run in runs])
+    for run in runs:
+        record.add_run(run.engine, run.id)
+    both = compare_runs(runs)
+    assert both.measured_together
+    assert both.verdict().level == "unknown"
+    record.add_load(Load(1.0, 1.5, 2))
+    assert both.verdict().level == "busy"
+
+
 def test_another_batch_size_is_named_beside_each_run() -> None:
     slow, fast = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25, batch_size=5)
     sentence = compare_runs([slow, fast]).verdict().sentence

@@ -64,7 +64,7 @@ def test_a_ratio_is_written_with_two_digits_or_three(value: float, digits: int, 
     ],
 )  # fmt: skip
 def test_near_one_there_are_three_digits(found: Ratio, said: str) -> None:
-    assert _clause("a", "b", found, "") == said
+    assert _clause("a", "b", found) == said
 
 
 def test_a_verdict_has_a_badge_and_a_level() -> None:

@@ -24,6 +24,10 @@ def test_a_step_is_done_as_soon_as_its_job_has_ended() -> None:
     steps.job_ended(job)
     [train] = [step for step in shown[-1] if step.name == "train"]
     assert (train.state, train.note) == ("done", "completed")
+    job.status = "stopped"
+    steps.job_ended(job)
+    [train] = [step for step in shown[-1] if step.name == "train"]
+    assert (train.state, train.note) == ("ready", "stopped"), "it is not done"
     job.failed = True
     steps.job_ended(job)
     [train] = [step for step in shown[-1] if step.name == "train"]

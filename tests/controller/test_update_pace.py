@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import subprocess
 import sys
@@ -11,7 +12,12 @@ import pytest
 
 from tests.processes import until
 from workbench.controller import update_pace
-from workbench.controller.update_pace import BUSY_PERIOD_S, UpdatePace, next_update
+from workbench.controller.update_pace import (
+    BUSY_PERIOD_S,
+    LONGEST_PERIOD_S,
+    UpdatePace,
+    next_update,
+)
 from workbench.machine.threads import default_threads
 
 WORKER = 7
@@ -65,6 +71,40 @@ def test_the_longer_a_run_the_rarer_its_updates(monkeypatch: pytest.MonkeyPatch)
     assert pace() == 0.0, "as often as there is something where it takes nothing from the run"
 
 
+def test_a_growing_period_has_as_many_updates_as_one_that_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, idle = 86_400.0, 0.0  # a machine that is long up
+    monkeypatch.setattr(update_pace.time, "monotonic", lambda: now)
+    monkeypatch.setattr(update_pace, "cpu_times", lambda pids: dict.fromkeys(pids, 0.0))
+    monkeypatch.setattr(update_pace, "idle_seconds", lambda: idle)
+    monkeypatch.setattr(update_pace, "default_threads", lambda: 2)
+    pace = UpdatePace(lambda: [WORKER])
+    shown = [now]
+    for tick in range(1, 1200):
+        now = 86_400.0 + tick / 10
+        if now >= next_update(shown[-1], pace()):
+            shown.append(now)
+    gaps = [later - earlier for earlier, later in itertools.pairwise(shown) if earlier > 86_404]
+    assert min(gaps) > 0.9, "where the period changes"
+    assert max(gaps) < 5.2
+    assert 35 < len(gaps) < 45
+
+
+def test_the_charts_of_the_next_engine_are_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    workers = [WORKER]
+    monkeypatch.setattr(update_pace.time, "monotonic", lambda: now)
+    monkeypatch.setattr(update_pace, "cpu_times", lambda pids: dict.fromkeys(pids, 0.0))
+    monkeypatch.setattr(update_pace, "idle_seconds", lambda: 0.0)
+    monkeypatch.setattr(update_pace, "default_threads", lambda: 2)
+    pace = UpdatePace(lambda: workers)
+    now = 200.0
+    assert pace() == LONGEST_PERIOD_S
+    now, workers = 210.0, [WORKER + 1]
+    assert pace() == BUSY_PERIOD_S
+
+
 def test_views_of_the_same_period_are_updated_together() -> None:
     assert next_update(100.3, 2.0) == next_update(101.9, 2.0) == 102.0
     assert next_update(102.0, 2.0) == 104.0
@@ -81,7 +121,7 @@ def test_the_processor_time_of_a_worker_is_read(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(update_pace, "idle_seconds", lambda: time.monotonic() * default_threads())
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as spinning:
         pace = UpdatePace(lambda: [spinning.pid])
-        until(lambda: pace() == BUSY_PERIOD_S)
+        until(lambda: pace() > 0.0)
         spinning.kill()
         spinning.wait()
         until(lambda: pace() == 0.0)  # it has ended

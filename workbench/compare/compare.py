@@ -71,7 +71,12 @@ def compare(
     record = ComparisonRecord(plan, engines)
 
     def start(engine: str, config: TrainingConfig) -> Run:
-        started = launch(loaded_model, dataset, config, granted_steps=0, base=origin)
+        started = launch(
+            *(loaded_model, dataset, config),
+            granted_steps=0,
+            comparison=record.id,
+            base=origin,
+        )
         record.add_run(engine, started.folder.id)
         return Run(started.folder, worker=started.worker, model=loaded_model, code=started.code)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.compare.columns import COLUMNS
 from workbench.compare.comparison_row import measured_row, pytorch_fallbacks_of, row_without_run
 from workbench.compare.differences import differences_frame, settings_of
-from workbench.compare.lockstep import Lockstep, LockstepPlan
+from workbench.compare.lockstep import PAUSING, Lockstep, LockstepPlan
 from workbench.compare.recorded_steps import RecordedSteps, StepArrays
 from workbench.compare.run_texts import caption_of, failures, failures_badge
 from workbench.compare.statistics import Ratio, Speed, ratio_note, rounds_of, speeds
@@ -95,9 +95,8 @@ class Comparison:
     @property
     def phase(self) -> str:
         """The current activity, as a short text."""
-        status = self.status
-        phase = self._lockstep.phase if self._lockstep else ""
-        if status not in ("starting", "running"):
+        status, phase = self.status, self._lockstep.phase if self._lockstep else ""
+        if status not in ("starting", "running") and phase != PAUSING:
             return status
         if phase:
             return phase
@@ -136,6 +135,7 @@ class Comparison:
     @property
     def load(self) -> Load | None:
         """CPU time of other programs during the measured rounds; None: not known."""
+        self._refresh()
         return total_load([load for load in self._loads if load is not None])
 
     @property
@@ -173,7 +173,7 @@ class Comparison:
         if self._lockstep:
             self._lockstep.stop()
         else:
-            for run in self._loaded_runs.values():
+            for run in self.runs.values():
                 run.stop()
 
     def wait(self, timeout: float | None = None) -> Comparison:

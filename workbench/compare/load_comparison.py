@@ -97,8 +97,14 @@ def measured_together(runs: Sequence[Run]) -> Comparison | None:
     for comparison_id, saved in _readable():
         if engines.keys() <= set(saved.runs.values()):
             by_engine = {run.engine: run for run in runs}
+            record = _GrowingRecord(comparisons_folder() / f"{comparison_id}.json")
             return Comparison(
-                comparison_id, saved.as_plan(), [*by_engine], saved.as_loads(), runs=by_engine
+                comparison_id,
+                record.saved.as_plan(),
+                [*by_engine],
+                record.loads,
+                runs=by_engine,
+                refresh=record.refresh,
             )
     return None
 

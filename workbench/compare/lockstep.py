@@ -17,6 +17,8 @@ from workbench.runs import Run
 
 ROUNDS = 20
 """Target number of rounds: enough for a confidence interval, few enough for long bursts."""
+PAUSING = "pausing after the current burst"
+"""Phase until the engine that starts, or takes its turn, has done so."""
 QUIET_LIMIT_S = 120.0
 """Longest wait for a quiet machine, in addition to the requested quiet time."""
 
@@ -71,6 +73,8 @@ class Lockstep:
         self._meter = LoadMeter(self._watchdog_pids)
         self._phase = ""
         self._paused = threading.Event()
+        self._waits = threading.Event()
+        """Set while it waits for the end of a pause."""
         self._stopped = threading.Event()
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._drive, name="lockstep", daemon=True)
@@ -88,7 +92,8 @@ class Lockstep:
     @property
     def phase(self) -> str:
         """The current activity other than training steps, as a short text; empty during steps."""
-        return self._phase
+        pausing = self.alive and self._paused.is_set() and not self._waits.is_set()
+        return PAUSING if pausing else self._phase
 
     @property
     def paused(self) -> bool:
@@ -117,9 +122,7 @@ class Lockstep:
 
     def _drive(self) -> None:
         try:
-            wait_for_quiet(
-                self._quiet_s, self._quiet_s + QUIET_LIMIT_S, self._stopped.is_set, self._set_phase
-            )
+            self._wait_for_quiet()
             self._set_phase("")
             # Engines start one after another, each up to its first step, so that they do not
             # disturb each other's start-up times.
@@ -148,6 +151,14 @@ class Lockstep:
                     self._end(run)
                 except Exception as error:
                     self._error = self._error or error
+
+    def _wait_for_quiet(self) -> None:
+        limit_s = self._quiet_s + QUIET_LIMIT_S
+        while True:
+            wait_for_quiet(self._quiet_s, limit_s, self._stopped.is_set, self._set_phase)
+            if not self._paused.is_set() or self._stopped.is_set():
+                return
+            self._wait_while_paused()  # it may be busy afterwards
 
     def _all_advance(self, steps: int) -> None:
         for engine in self._runs:
@@ -184,8 +195,10 @@ class Lockstep:
         measuring = self._meter.running
         self._meter.stop()
         poll = Poll()
+        self._waits.set()
         while self._paused.is_set() and not self._stopped.is_set():
             poll.sleep()
+        self._waits.clear()
         if measuring:
             self._meter.start()
 

@@ -56,9 +56,9 @@ def verdict_of(
         engines: number of engines compared.
     """
     # Another load would have given other ratios: the interval is not one of the engines alone.
-    of = " under this load" if load is not None and load.busy else ""
+    condition = " under this load" if load is not None and load.busy else ""
     clauses = [
-        _clause(engine, reference, ratio, of)
+        _clause(engine, reference, ratio, condition)
         for engine, ratio in ratios.items()
         if engine != reference and math.isfinite(ratio.median)
     ]
@@ -93,7 +93,7 @@ def unpaired_verdict(
     """
     unlike = unlike or {}
     clauses = [
-        _clause(name, reference, Ratio(ratio, math.nan, math.nan), None)
+        _clause(name, reference, Ratio(ratio, math.nan, math.nan), paired=False)
         for name, ratio in ratios.items()
         if name not in (reference, *unlike) and math.isfinite(ratio)
     ]
@@ -130,13 +130,23 @@ ABOUT = 0.05
 """Without an interval, a ratio that is nearer to 1 does not tell which is faster."""
 
 
-def _clause(engine: str, reference: str, ratio: Ratio, of: str | None) -> str:
-    """One engine, or run; `of`: what the interval is of, None: there is none."""
+def _clause(
+    engine: str, reference: str, ratio: Ratio, condition: str = "", *, paired: bool = True
+) -> str:
+    """What is said of one engine, or run.
+
+    Args:
+        engine: its name.
+        reference: name of the other.
+        ratio: of their throughput.
+        condition: under which the interval holds, as " under this load".
+        paired: whether they were measured in rounds, so that there should be an interval.
+    """
     digits = _digits(ratio)
     median, low, high = (_number(each, digits) for each in ratio)
     known = math.isfinite(ratio.low)
-    interval = f" ({low} to {high}{of})" if known else " (too few rounds for an interval)"
-    interval = "" if of is None else interval
+    missing = " (too few rounds for an interval)" if paired else ""
+    interval = f" ({low} to {high}{condition})" if known else missing
     if known and ratio.low <= 1 <= ratio.high:
         return f"no difference seen between {engine} and {reference}{interval}"
     if not known and abs(ratio.median - 1) < ABOUT:
@@ -145,7 +155,7 @@ def _clause(engine: str, reference: str, ratio: Ratio, of: str | None) -> str:
         # Far below 1 the inverse is easier to read.
         inverse = Ratio(*(1 / each if each else math.inf for each in ratio))
         median, high, low = (_number(each, digits) for each in inverse)
-        interval = f" ({low} to {high}{of})" if known else interval
+        interval = f" ({low} to {high}{condition})" if known else missing
         return f"{engine} is slower, taking {median} times as long as {reference}{interval}"
     if ratio.median < 1:
         return f"{engine} is slower, {median} times as fast as {reference}{interval}"
@@ -173,20 +183,23 @@ def short_verdict(ratios: Mapping[str, Ratio], reference: str, level: Level) -> 
         if math.isfinite(ratio.low) and ratio.low <= 1 <= ratio.high:
             parts.append(f"{engine}: no difference")
             continue
-        text = ratio_text(ratio)
-        if len(known) > 1:
-            text = text.partition(" ")[0]
+        text = ratio_text(ratio, interval=len(known) == 1)
         parts.append(f"{text} {engine}" if level == "unpaired" else f"{engine} {text}")
     if not parts:
         return NO_RATIO
     return CAVEATS.get(level, "") + ", ".join(parts)
 
 
-def ratio_text(ratio: Ratio) -> str:
-    """A ratio with its interval, if it has one, as the sentence has them: "1.8 (1.6 to 2.0)", with
-    a multiplication sign."""
+def ratio_text(ratio: Ratio, *, interval: bool = True) -> str:
+    """A ratio with the digits of the sentence: "1.8 (1.6 to 2.0)", with a multiplication sign.
+
+    Args:
+        ratio: of two throughputs; below 0.1 the sentence has its inverse instead.
+        interval: whether to write the interval, if there is one.
+    """
     median, low, high = (_number(each, _digits(ratio)) for each in ratio)
-    return f"{median}× ({low} to {high})" if math.isfinite(ratio.low) else f"{median}×"  # noqa: RUF001
+    known = interval and math.isfinite(ratio.low)
+    return f"{median}× ({low} to {high})" if known else f"{median}×"  # noqa: RUF001
 
 
 def _digits(ratio: Ratio) -> int:

@@ -22,8 +22,10 @@ PERIOD_S = 0.1
 """Interval of polls: as often as a worker writes its steps."""
 LOOK_S = 1.0
 """Interval of looks at the status of a job that is shown less often than this."""
-CONTROLLED_S = 5.0
-"""For how long after it was controlled every poll looks at it."""
+CONTROLLED_S = 2.0
+"""For so long after it was controlled every poll looks at it, and what it does is shown soon."""
+SOON_S = 0.2
+"""Interval of updates meanwhile."""
 
 LEVELS: dict[str, Level] = {
     "paused": "paused",
@@ -51,8 +53,8 @@ class Follower:
             job: the job to follow.
             view: receives its points.
             show_state: called with its state.
-            pace: returns the least seconds between two states; a change of status is shown
-                within `LOOK_S`, and at once after `control`.
+            pace: returns about how many seconds pass between two states, see `next_update`; a
+                change of status is shown within `LOOK_S`, and what a user asked for at once.
         """
         self.job = job
         self._view = view
@@ -72,7 +74,10 @@ class Follower:
     def poll(self) -> str:
         """Report new points and state, if it is time for that; returns the status of the job."""
         now = time.monotonic()
-        due = now >= next_update(self._shown_at, self._update_pace())
+        pace_s = self._update_pace()
+        due = now >= next_update(
+            self._shown_at, min(pace_s, SOON_S) if self._is_watched else pace_s
+        )
         if not due and not self._is_watched and now < self._looked_at + LOOK_S:
             return self._shown_status  # each look reads three files
         self._looked_at = now

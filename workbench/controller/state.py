@@ -30,6 +30,8 @@ class State(NamedTuple):
     """Estimated remaining seconds; below 0 while not known."""
     compares: bool = False
     """Whether the work is a comparison."""
+    prepares: bool = False
+    """Whether model and data are still being loaded: there is nothing to pause."""
     stoppable: bool = False
     """Whether Stop ends it though it is no job: artifacts are generated, or profiled."""
 
@@ -39,7 +41,9 @@ class State(NamedTuple):
         return self.status != "idle"
 
 
-PREPARING = State("starting", "busy", "Preparing the model and its data …", progress=0.0)
+PREPARING = State(
+    "starting", "busy", "Preparing the model and its data …", progress=0.0, prepares=True
+)
 STOPPED_EARLY = State("idle", "idle", "Stopped before the model and its data were loaded.")
 
 

@@ -150,7 +150,8 @@ class StepsView(View):
         if lack:
             return Step(name, title, "needs", lack)
         if name in self._ended:
-            return Step(name, title, "failed" if self._failed[name] else "done", self._ended[name])
+            done: StepState = "done" if self._ended[name] == "completed" else "ready"
+            return Step(name, title, "failed" if self._failed[name] else done, self._ended[name])
         return Step(name, title, "ready", "ready")
 
     def _lack(self, step: str) -> str:

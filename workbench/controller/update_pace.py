@@ -14,9 +14,9 @@ from workbench.machine.threads import default_threads
 BUSY_PERIOD_S = 2.0
 """Interval of updates that would slow down a run, or a measurement."""
 LONGEST_PERIOD_S = 5.0
-"""The same of a run that is long under way, of which an update adds little to the charts,"""
+"""The same of a run that is long under way: an update then adds little to the charts."""
 PERIOD_SHARE = 0.05
-"""up to this share of the time since it is followed."""
+"""The interval grows from the one to the other as this share of the time since it is followed."""
 MEASURE_S = 2.0
 """Length of a measurement of the processor time of a run."""
 BUSY_MEASURE_S = 10.0
@@ -80,13 +80,16 @@ class UpdatePace:
             drawing = 0.0 if self._busy else PAGE_CORES
             left = (idle_s - self._idle_s) / wall_s + drawing
             self._adapt(min(default_threads() - used_s / wall_s, left))
+            if now.keys().isdisjoint(self._before):  # the next engine, whose charts are empty yet
+                self._began = time.monotonic()
             self._measured_at, self._before, self._idle_s = time.monotonic(), now, idle_s
         return self._busy_period_s if self._busy else 0.0
 
     @property
     def _busy_period_s(self) -> float:
+        # Of whole seconds: views that are updated together need the same one for a while.
         share_s = PERIOD_SHARE * (time.monotonic() - self._began)
-        return min(max(BUSY_PERIOD_S, share_s), LONGEST_PERIOD_S)
+        return min(max(BUSY_PERIOD_S, math.floor(share_s)), LONGEST_PERIOD_S)
 
     def _adapt(self, free_cores: float) -> None:
         if free_cores < TAKEN_CORES:

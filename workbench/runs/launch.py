@@ -66,6 +66,7 @@ def launch(
     config: TrainingConfig,
     *,
     granted_steps: int | None = None,
+    comparison: str | None = None,
     detached: bool = False,
     base: dict[str, Any] | None = None,
     federation: Callable[[RunFolder], dict[str, Any]] | None = None,
@@ -77,6 +78,7 @@ def launch(
         dataset: the training data.
         config: the settings.
         granted_steps: steps that the worker may take before it waits for more; None: all.
+        comparison: id of the comparison that the run is a part of.
         detached: the worker continues after this process has ended.
         base: origin of the initial weights of the model, for the record.
         federation: writes the data of the clients of a federated run, and returns its record.
@@ -95,6 +97,7 @@ def launch(
                 dataset,
                 config,
                 granted_steps=granted_steps,
+                comparison=comparison,
                 detached=detached,
                 base=base,
                 federation=federation,
@@ -148,6 +151,7 @@ def write_run_folder(
     config: TrainingConfig,
     *,
     granted_steps: int | None = None,
+    comparison: str | None = None,
     detached: bool = False,
     base: dict[str, Any] | None = None,
     federation: Callable[[RunFolder], dict[str, Any]] | None = None,
@@ -170,7 +174,7 @@ def write_run_folder(
             "dataset": dataset.name,
             "samples": len(dataset.train),
             "detached": detached,
-            "lockstep": granted_steps is not None,
+            "comparison": comparison,
             "base": base,
             "federation": None if federation is None else federation(folder),
             "adapted_weights": _adapted_weights(model, config),

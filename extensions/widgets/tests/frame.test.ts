@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { cancelDraw, drawSoon } from "../src/frame";
 
 /** A frame later, and what is collected for it. */
@@ -7,6 +7,8 @@ async function frame(): Promise<void> {
 }
 
 describe("a frame", () => {
+  // What the views of other tests have asked for is not drawn here.
+  beforeEach(() => Reflect.deleteProperty(globalThis, Symbol.for("workbench.frame")));
   afterEach(() => {
     vi.restoreAllMocks();
     vi.unstubAllGlobals();

@@ -161,6 +161,40 @@ def test_a_single_step_that_takes_long_says_so(
     wait_until(training, *ENDED)
 
 
+def test_a_run_that_is_resumed_elsewhere_is_not_about_to_pause(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    training = fake_training(monkeypatch, digits, ["pytorch", "ondevice"], step_ms=20)
+    training.pause()
+    wait_until(training, "paused", *ENDED)
+    training.advance()  # it is seen
+    training.runs["pytorch"].resume()
+    wait_until(training, "running", *ENDED)
+    assert training.doing == "Training digits-mlp on fake (1 of 2)."
+    wait_until(training, *ENDED)
+    assert training.runs["ondevice"].status == "completed", "nobody has paused it"
+
+
+def test_a_run_that_ends_in_a_single_step_leaves_the_next_alone(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    training = Training(Starts(monkeypatch, digits), ["pytorch", "ondevice"])
+    # The first fails at its step 3.
+    training.pause()
+    wait_until(training, "paused", *ENDED)
+    for step in (1, 2, 3):
+        training.step_once()
+        deadline = time.monotonic() + PATIENCE_S
+        while len(training.runs) == 1 and training.runs["pytorch"].progress.done_steps < step:
+            training.advance()
+            assert time.monotonic() < deadline
+        wait_until(training, "paused", "running", *ENDED)
+    wait_until(training, "running", *ENDED)
+    assert "(2 of 2)" in training.doing
+    assert training.doing.startswith("Training")
+    wait_until(training, *ENDED)
+
+
 def test_what_a_worker_takes_while_it_starts_is_the_jobs_own(
     monkeypatch: pytest.MonkeyPatch, digits: Dataset
 ) -> None:

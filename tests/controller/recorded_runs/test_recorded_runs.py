@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tests.runs.recorded import recorded
 from tests.runs.written import steps, write_run
 from workbench.child_process.cancellation import ended_if_cancelled
 from workbench.controller.recorded_runs.deleted_runs import DeletedRun
-from workbench.controller.recorded_runs.poll_interval import poll_interval_s
+from workbench.controller.recorded_runs.poll_interval import POLL_S, poll_interval_s
 from workbench.controller.recorded_runs.recorded_runs import RecordedRuns
 from workbench.controller.recorded_runs.run_detail import RunDescription
 from workbench.data import Dataset
@@ -148,6 +149,22 @@ def test_an_empty_list_is_shown_after_a_folder_that_could_not_be_read(
 def test_the_first_poll_of_many_runs_does_not_delay_those_after_it() -> None:
     """It takes seconds on a busy machine; a run that starts then was not listed for minutes."""
     assert [poll_interval_s(cpu_s) for cpu_s in (0.001, 0.01, 1.3)] == [0.5, 2.0, 5.0]
+
+
+def test_the_list_is_polled_no_more_often_than_it_is_told() -> None:
+    told = Told()
+    least_s = [1e9]
+    runs = RecordedRuns(told, lambda: least_s[0])
+    try:
+        assert runs.wait(60)
+        run = write_run("a", [])
+        time.sleep(3 * POLL_S)
+        assert runs.rows == {}
+        least_s[0] = 0.0
+        until(lambda: run.id in runs.rows)
+    finally:
+        runs.close()
+        told.runs.close()
 
 
 def test_a_run_is_opened_with_why_it_failed(told: Told) -> None:

@@ -113,10 +113,11 @@ def test_the_steps_of_a_federated_run_are_rounds() -> None:
 
 
 def test_the_runs_of_a_comparison_are_told_from_others() -> None:
-    alone, compared = (write_run(label, [], DONE) for label in "ab")
-    compared.folder.write_spec({**compared.spec, "lockstep": True})
-    told = {row.id: row.lockstep for row in RunIndex().poll().rows}
-    assert told == {alone.id: False, compared.id: True}
+    alone, compared, further = (write_run(label, [], DONE) for label in "abc")
+    compared.folder.write_spec({**compared.spec, "comparison": "x"})
+    further.folder.write_spec({**further.spec, "comparison": "x", "resumed_from": 3})
+    told = {row.id: row.comparison for row in RunIndex().poll().rows}
+    assert told == {alone.id: "", compared.id: "x", further.id: ""}
 
 
 def test_folders_that_hold_no_run_are_left_out() -> None:

@@ -23,11 +23,13 @@ def test_a_list_that_is_not_in_view_waits_while_a_job_is_in_progress() -> None:
     assert pace() == 0.0
 
 
-def test_a_run_is_listed_when_it_starts_and_when_it_has_ended() -> None:
+def test_a_run_is_listed_when_it_starts_and_whenever_its_status_changes() -> None:
     pace = RunListPace(AppBar())
     polls: list[int] = []
     pace.refresh = lambda: polls.append(1)
     job: Any = object()
     pace.job_started(job)
-    pace.job_ended(job)
-    assert len(polls) == 2
+    assert len(polls) == 1
+    for status in ("starting", "starting", "running", "running", "paused", "completed", "idle"):
+        pace.show_state(PREPARING._replace(status=status))
+    assert len(polls) == 6

@@ -74,9 +74,7 @@ class Training:
         self._stopping = Stopping()
         self._single_step: SingleStep | None = None
         self._pausing = False
-        """Whether it was asked to pause, and not to go on since."""
-        self._stepping = False
-        """Whether it takes a single step, or is to pause after one."""
+        """Whether it was asked to pause, and has not yet."""
         self._refused: dict[str, str] = {}
         """Why an engine could not be started, by name."""
         self.engines = list(engines)
@@ -95,7 +93,7 @@ class Training:
     def status(self) -> str:
         """That of the run in progress; between two runs, `starting`."""
         status = self._current.status
-        if self._stepping and status == "running":
+        if self._single_step is not None and status == "running":
             return "paused"  # else buttons and messages would change twice within a moment
         waiting = self._tried < len(self.engines) and not self._stopping.asked
         return "starting" if waiting and status in ("completed", "failed") else status
@@ -130,20 +128,20 @@ class Training:
 
         One that cannot be started is reported by `outcome`; earlier ones keep their results.
         """
-        if self._single_step is not None and self._single_step.done:
-            self._end_single_step()
-        elif self._single_step is None and self._current.status != "running":
-            self._stepping = False
+        if self._single_step is not None and self._single_step.over():
+            self._single_step = None
+        self._pausing = self._pausing and self._current.status != "paused"
         if self.status != "starting" or not self._current.ended:
             return
         engine = self.engines[self._tried]
         try:
             self.runs = {**self.runs, engine: self._start(engine)}
-            if self._pausing:  # the one before had ended when it was to pause
-                self._current.pause()
         except Exception as error:
             why = f"{engine} could not be started: {failure(error).message}"
             self._refused = {**self._refused, engine: why}
+            return
+        if self._pausing:  # the one before had ended when it was to pause
+            self._current.pause()
 
     def pause(self) -> None:
         """Pause the run in progress, or the next one where it has ended."""
@@ -151,14 +149,14 @@ class Training:
         self._current.pause()
 
     def resume(self) -> None:
-        self._pausing = self._stepping = False
+        self._pausing = False
         self._end_single_step()
         self._current.resume()
 
     def step_once(self) -> None:
         """Take one step and pause again."""
         if self.status == "paused":
-            self._single_step, self._stepping = SingleStep(self._current), True
+            self._single_step = SingleStep(self._current)
 
     def stop(self) -> None:
         """Stop the run in progress; further engines are not started."""
@@ -210,10 +208,11 @@ class ComparisonJob:
         engines = listed([each for each in self.engines if each not in failed] or self.engines)
         if self._stopping.asked:
             return self._stopping.text(f"the comparison of {engines}")
-        status = self.status
+        status, phase = self.status, self.comparison.phase
+        if status == "paused" and phase != status:
+            return f"Comparing {engines}; {phase}."
         if status == "paused":
             return f"Paused the comparison of {engines}."
-        phase = self.comparison.phase
         comparing = f"Comparing {engines}{'' if phase == 'running' else f'; {phase}'}."
         return "\n".join([comparing, *map(outcome_of, failed.values())])
 

@@ -18,22 +18,29 @@ class SingleStep:
         """Let the paused `run` take exactly one step."""
         self._run = run
         self._asked = time.monotonic()
+        self._ended = False
         self._step = run.progress.done_steps + 1
         grant(run.folder.control_path, self._step)
         request_state(run.folder.control_path, "run")
 
-    @property
-    def done(self) -> bool:
-        """Whether the step was taken, and the run waits."""
-        return self._run.waits_after(self._step)
+    def over(self) -> bool:
+        """Whether the run is paused after the step, has ended, or goes on as others wish.
+
+        Call it repeatedly: once the step is done it pauses the run.
+        """
+        if not self._ended and self._run.waits_after(self._step):
+            self.end()
+        paused = self._ended and self._run.status == "paused"
+        return paused or self._run.ended or self._run.progress.done_steps > self._step
 
     @property
     def takes_long(self) -> bool:
         """Whether a view should say that the step is not done yet."""
-        return time.monotonic() - self._asked > LONG_S and not self.done
+        return time.monotonic() - self._asked > LONG_S and not self._ended
 
     def end(self) -> None:
         """Pause, and lift the limit, so that the run continues as usual when it is resumed."""
+        self._ended = True
         self._run.pause()
         if not self._run.ended:
             grant(self._run.folder.control_path, NO_LIMIT)

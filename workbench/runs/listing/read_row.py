@@ -78,7 +78,7 @@ class RowReader:
             dataset=spec["dataset"],
             engine=config.engine,
             trained_by=trained_by(spec),
-            lockstep=spec.get("lockstep") is True,
+            comparison=_comparison(spec),
             reason=reason or label_problem,
             damage=self._damage(spec, scan, int((summary or {}).get("steps") or 0)),
             started=started_at(spec),
@@ -136,3 +136,8 @@ def _metric(evaluation: dict[str, Any] | None) -> tuple[str, float]:
     name = next((name for name in METRICS if evaluation.get(name) is not None), "loss")
     value = evaluation[name]
     return "test_loss" if name == "loss" else name, math.nan if value is None else float(value)
+
+
+def _comparison(spec: dict[str, Any]) -> str:
+    found = spec.get("comparison")
+    return found if isinstance(found, str) and spec.get("resumed_from") is None else ""

@@ -21,8 +21,8 @@ class RunRow:
     engine: str = ""
     trained_by: str = ""
     """The engine, and how many processes or clients share the work if several do."""
-    lockstep: bool = False
-    """Whether it is part of a comparison."""
+    comparison: str = ""
+    """Id of the comparison that it is a part of; empty: none, or it was trained further since."""
     reason: str = ""
     """Why it failed, was interrupted or stopped early, or cannot be read."""
     damage: str = ""

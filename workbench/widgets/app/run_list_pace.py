@@ -14,8 +14,8 @@ UNSEEN_S = 5.0
 
 
 class RunListPace(View):
-    """A list that is not in view takes next to nothing from what is trained; when a job starts or
-    ends it is refreshed at once."""
+    """A list that is not in view takes next to nothing from what is trained; when a run starts or
+    ends, or is paused, it is refreshed at once."""
 
     def __init__(self, bar: AppBar) -> None:
         """Begin with no job.
@@ -26,7 +26,7 @@ class RunListPace(View):
         self.refresh: Callable[[], None] = lambda: None
         """Polls for changes now."""
         self._bar = bar
-        self._active = False
+        self._active, self._status = False, ""
 
     def __call__(self) -> float:
         """The least seconds between two polls now."""
@@ -34,9 +34,9 @@ class RunListPace(View):
 
     def show_state(self, state: State) -> None:
         self._active = state.active
+        if state.status != self._status:
+            self._status = state.status
+            self.refresh()
 
     def job_started(self, job: Job) -> None:
-        self.refresh()
-
-    def job_ended(self, job: Job) -> None:
         self.refresh()

@@ -94,7 +94,8 @@ class RatioBars(anywidget.AnyWidget):
         no_ratio = not ended and len(frame) - failed > 1 and frame["ratio"].notna().sum() < 2
         if no_ratio and isinstance(comparison, Comparison):
             phase = comparison.phase
-            waits = not comparison.runs and phase != comparison.status  # for a quiet machine
+            # For a quiet machine, or for the end of a pause.
+            waits = not comparison.runs and phase != "starting"
             self.clear(f"{phase[0].upper()}{phase[1:]}." if waits else STARTING, len(frame))
             return
         verdict, badge = comparison.verdict(), comparison.badge if ended else ""

@@ -57,28 +57,39 @@ class Controls(anywidget.AnyWidget):
         super().__init__(**kwargs)
         self._actions = dict(actions)
         self._setup = Setup()
-        self._status, self._compares, self._stoppable = "idle", False, False
+        self._status = "idle"
+        self._shown: dict[str, bool] = {}
+        """What `show` was told besides."""
         self._model_problem = ""
         self._refused_data = (self._setup.chosen_dataset, "")
         """A dataset that was chosen, and why it cannot be trained on; empty: it can."""
         self.on_msg(self._on_message)
         self.show("idle")
 
-    def show(self, status: str, *, compares: bool = False, stoppable: bool = False) -> None:
+    def show(
+        self,
+        status: str,
+        *,
+        compares: bool = False,
+        stoppable: bool = False,
+        prepares: bool = False,
+    ) -> None:
         """Enable the buttons for the status of the job; `idle` when there is none.
 
         Args:
             status: of the job.
             compares: whether it is a comparison.
             stoppable: whether there is other work that Stop ends.
+            prepares: whether the job has no run yet that could be paused.
         """
-        self._status, self._compares, self._stoppable = status, compares, stoppable
+        self._shown = {"compares": compares, "stoppable": stoppable, "prepares": prepares}
+        self._status = status
         active = status in ("starting", "running", "paused")
         starts = not active and not self._obstacle
         usable = {
             "Train": starts,
             "Compare": starts,
-            "Pause": status in ("starting", "running"),
+            "Pause": status in ("starting", "running") and not prepares,
             "Resume": status == "paused",
             "Step once": status == "paused" and not compares,
             "Stop": active or stoppable,
@@ -125,7 +136,7 @@ class Controls(anywidget.AnyWidget):
         self._update()
 
     def _update(self) -> None:
-        self.show(self._status, compares=self._compares, stoppable=self._stoppable)
+        self.show(self._status, **self._shown)
 
     @property
     def _obstacle(self) -> str:
@@ -162,7 +173,7 @@ class Controls(anywidget.AnyWidget):
     def _hint(self, name: str) -> str:
         if name in ("Train", "Compare") and self._obstacle:
             return self._obstacle
-        if name == "Stop" and self._stoppable:
+        if name == "Stop" and self._shown["stoppable"]:
             return "Stop the artifacts or the profile"
         if name != "Train":
             return HINTS[name]

@@ -70,7 +70,12 @@ class StatusView(View):
 
     def show_state(self, state: State) -> None:
         if self._controls is not None:
-            self._controls.show(state.status, compares=state.compares, stoppable=state.stoppable)
+            self._controls.show(
+                state.status,
+                compares=state.compares,
+                stoppable=state.stoppable,
+                prepares=state.prepares,
+            )
         # The first step and the last are shown at once: the charts show them.
         steps = state.progress > 0, state.progress >= 1
         shown = (state.status, state.level, state.message, *steps)

@@ -11,6 +11,8 @@ export class RunActions {
   readonly root = element("div", { class: "wb-run-actions" });
   private readonly buttons = new Map<string, HTMLButtonElement>();
   private readonly selected = element("span", { class: "wb-run-selected" });
+  /** Also of those that are out of sight. */
+  private readonly deselect = element("button", { type: "button", class: "wb-toggle", hidden: "" }, "Deselect");
   private readonly editor = element("form", { class: "wb-run-editor", hidden: "" });
   private readonly problem = element("p", { id: freshId("problem"), class: "wb-run-editor-problem", role: "alert" });
   /** Whether the form stays until it is known how its action ended. */
@@ -24,7 +26,9 @@ export class RunActions {
     private readonly act: Act,
     private readonly onDone: () => void,
     private readonly bases: readonly string[],
+    onDeselect: () => void,
   ) {
+    this.deselect.addEventListener("click", onDeselect);
     const bar = element("div", { class: "wb-run-buttons", role: "toolbar", "aria-label": "Selected runs" });
     for (const action of ACTIONS) {
       const button = element("button", { type: "button", class: "wb-button wb-small" }, action.label);
@@ -33,7 +37,8 @@ export class RunActions {
       this.buttons.set(action.name, button);
       bar.append(button);
     }
-    this.root.append(this.selected, bar, this.editor);
+    const selection = element("div", { class: "wb-run-selection" }, this.selected, this.deselect);
+    this.root.append(selection, bar, this.editor);
   }
 
   /** Fits the buttons to the selected runs: those that the list shows, and those a filter hides. */
@@ -41,6 +46,7 @@ export class RunActions {
     this.rows = rows;
     this.hidden = hidden;
     const count = rows.length + hidden.length;
+    this.deselect.hidden = count === 0;
     const unseen = hidden.length ? `, ${hidden.length} not shown` : "";
     this.selected.textContent = count === 0 ? "Nothing selected" : `${count} selected${unseen}`;
     for (const action of ACTIONS) {

@@ -80,7 +80,7 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
     under.append(element("span", { class: "wb-run-reason", title: row.reason }, row.reason));
     return [name, under];
   }
-  const part = row.lockstep && COMPARED;
+  const part = row.comparison && COMPARED;
   const facts = [row.name && row.model, row.dataset, part].filter(Boolean).join(" · ");
   under.append(element("span", { class: "wb-run-facts", title: facts }, facts));
   const tags = `Tags: ${row.tags.join(", ")}`; // of which those that have no room are left out

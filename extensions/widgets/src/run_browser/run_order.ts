@@ -53,7 +53,7 @@ function searchText(row: RunRow): string {
   let text = texts.get(row);
   if (text === undefined) {
     const { id, name, model, dataset, engine, status, reason, tags, notes, metricName, trainedBy } = row;
-    const parts = [id, name, model, dataset, engine, trainedBy, status, reason, notes, metricName, row.lockstep ? COMPARED : "", ...tags];
+    const parts = [id, name, model, dataset, engine, trainedBy, status, reason, notes, metricName, row.comparison && `${COMPARED} ${row.comparison}`, ...tags];
     text = parts.join("\n").toLowerCase();
     texts.set(row, text);
   }

@@ -10,8 +10,8 @@ export interface RunRow {
   engine: string;
   /** The engine, and how many processes or clients share the work if several do. */
   trainedBy: string;
-  /** Whether it is part of a comparison. */
-  lockstep: boolean;
+  /** Id of the comparison that it is a part of; empty: none. */
+  comparison: string;
   /** Why it failed, was interrupted or stopped early, or cannot be read. */
   reason: string;
   /** What is missing of its record, in a sentence; empty: nothing. */

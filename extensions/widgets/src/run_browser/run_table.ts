@@ -85,7 +85,12 @@ class RunTableView {
       onOrder: (order) => this.set({ sort_by: order.key, descending: order.descending }),
       onClear: () => this.set({ query: "", filters: {} }),
     });
-    this.actions = new RunActions(act, () => this.grid.root.focus(), model.get("bases"));
+    const deselect = () => {
+      this.selection.replace([]);
+      this.selectionChanged();
+      this.grid.root.focus();
+    };
+    this.actions = new RunActions(act, () => this.grid.root.focus(), model.get("bases"), deselect);
     this.offers = new RunOffers(act, () => this.grid.root);
     this.trash = new RunTrash(act);
     this.undo.addEventListener("click", () => {

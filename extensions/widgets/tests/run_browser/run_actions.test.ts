@@ -29,6 +29,19 @@ describe("what is done with runs of the table", () => {
     expect(el.querySelector("form")?.hidden).toBe(true);
   });
 
+  it("deselects the runs that a filter hides, too", () => {
+    const { model, el } = render([row("a"), row("b", { model: "digits-cnn" })]);
+    const deselect = el.querySelector<HTMLButtonElement>(".wb-run-selection button") as HTMLButtonElement;
+    expect(deselect.hidden).toBe(true);
+    model.receive("selected", ["a", "b"]);
+    model.receive("query", "digits-cnn");
+    expect(el.querySelector(".wb-run-selected")?.textContent).toBe("2 selected, 1 not shown");
+    deselect.click();
+    expect(model.get("selected")).toEqual([]);
+    expect(el.querySelector(".wb-run-selected")?.textContent).toBe("Nothing selected");
+    expect(deselect.hidden).toBe(true);
+  });
+
   it("fine-tunes runs of the models that have a base checkpoint, where the page can", () => {
     expect(render([row("a")]).button("Personalise").hidden).toBe(true);
     const { model, button } = render([row("a"), row("b", { model: "sketch-cnn" })], { bases: ["sketch-cnn"] });

@@ -129,8 +129,8 @@ describe("the columns", () => {
     expect(wide.slice(-2)).toEqual(["23 Nov 2026", "14:05:12"]);
     const shared = texts(2000, { ...run, trainedBy: "ondevice × 8" });
     expect(shared[0]).toBe("digits-mlp · ondevice × 8");
-    expect(texts(2000, { ...run, lockstep: true })[1]).toBe("digits · in a comparison");
-    expect(matches({ ...run, lockstep: true }, ["comparison"], NO_FILTERS)).toBe(true);
+    expect(texts(2000, { ...run, comparison: "20261128" })[1]).toBe("digits · in a comparison");
+    expect(matches({ ...run, comparison: "20261128" }, ["comparison"], NO_FILTERS)).toBe(true);
     expect(matches(run, ["comparison"], NO_FILTERS)).toBe(false);
   });
 

@@ -12,7 +12,7 @@ export function row(id: string, more: Partial<RunRow> = {}): RunRow {
     engine: "pytorch",
     damage: "",
     trainedBy: more.engine ?? "pytorch",
-    lockstep: false,
+    comparison: "",
     reason: "",
     started: 1,
     durationS: 134,

@@ -34,6 +34,7 @@ export class SidePanel {
   }
 
   showNothing(): void {
+    this.root.classList.remove("wb-selection");
     this.details.showNothing();
   }
 
@@ -42,10 +43,11 @@ export class SidePanel {
     const item = pane?.selected ?? null;
     this.tree.select(item);
     if (!pane || item === null) {
-      this.details.showNothing();
+      this.showNothing();
       this.say("");
       return;
     }
+    this.root.classList.add("wb-selection");
     const { data } = pane;
     const heat = pane.heat?.of(item)?.text ?? "";
     const spoken = item < 0 ? `group, ${data.sizes[-item]!} nodes` : data.names[item]!;
