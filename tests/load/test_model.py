@@ -40,6 +40,12 @@ PAIR_INPUTS = (np.array([1, 2, 3]), torch.ones(3, 4, dtype=torch.float64))
 # Samples
 
 
+def test_a_folder_is_said_to_be_one(tmp_path: Path) -> None:
+    for source in (str(tmp_path), f"{tmp_path}/", "./"):
+        with pytest.raises(ModelError, match="is a folder: give the path of an"):
+            load_model(source)
+
+
 @pytest.mark.fault
 def test_an_unknown_sample_gets_the_nearest() -> None:
     with pytest.raises(ModelError, match=r"No model 'digits-cn'.*'digits-cnn'"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from numbers import Integral
 from pathlib import Path
@@ -101,6 +102,8 @@ def _load(
     file = path_exists(path) and not path.is_dir()
     if path.suffix == ".onnx" or isinstance(source, Path) or file:
         return Model(OnnxSource.of(path), name=name or as_name(path.stem))
+    if os.sep in str(source) and path_exists(path):
+        raise ModelError(f"{path} is a folder: give the path of an .onnx file in it.")
     sample = find_sample(str(source))
     return Model(
         SampleSource(sample.name, seed, ModuleSpecs(sample.inputs, sample.outputs)),
