@@ -54,9 +54,6 @@ def test_an_interval_that_only_touches_1_is_no_difference() -> None:
 def test_a_busy_machine_is_mentioned_with_its_load() -> None:
     ratios = {"pytorch": ONE, "ondevice": Ratio(1.8, 1.6, 2.0)}
     verdict = verdict_of(ratios, "pytorch", BUSY, 2)
-    assert verdict.sentence.startswith(
-        "ondevice is 1.8 times as fast as pytorch (1.6 to 2.0 under this load); "
-    ), "another load would have given another interval"
     assert verdict.sentence.endswith(
         "; the machine was busy (other programs used 1.4 of 2 cores): do not trust "
         "these ratios, compare again once it is quiet."

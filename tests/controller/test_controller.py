@@ -442,6 +442,20 @@ def test_the_message_follows_what_is_typed(make: Make) -> None:
     assert controller.state.message == ready
 
 
+def test_a_wrong_setting_is_told_in_place_of_a_result_until_it_is_mended(make: Make) -> None:
+    controller, _ = make()
+    controller.typed.set(steps=2)
+    controller.train()
+    assert controller.wait(PATIENCE_S)
+    result = controller.state
+    assert result.message.startswith("Trained digits-mlp")
+    controller.typed.type("quiet_s", "soon")
+    wrong = "1 setting is wrong: Wait for idle machine (s). The field says why. Train does without."
+    assert controller.state.message == wrong
+    controller.typed.type("quiet_s", "")
+    assert controller.state == result
+
+
 @pytest.mark.fault
 def test_settings_that_a_later_engine_refuses_are_reported_before_the_first_trains(
     make: Make,

@@ -40,6 +40,11 @@ def test_a_step_is_done_as_soon_as_its_job_has_ended() -> None:
     steps.job_ended(job)
     [train] = [step for step in shown[-1] if step.name == "train"]
     assert train.state != "failed", "of another model than the chosen one"
+    job.runs.clear()
+    steps.job_ended(job)
+    steps.forget_ended()
+    [train] = [step for step in shown[-1] if step.name == "train"]
+    assert train.note != "failed", "its runs were deleted"
 
 
 def test_artifacts_are_in_progress_while_they_are_generated() -> None:
@@ -61,7 +66,7 @@ def test_artifacts_are_in_progress_while_they_are_generated() -> None:
     ]
 
 
-def test_compare_is_done_while_it_shows_recorded_runs() -> None:
+def test_compare_says_that_it_shows_recorded_runs() -> None:
     shown: list[Any] = []
     setup = Setup(engines=["fake"])
     steps = StepsView(setup, TypedSettings(setup), shown.append)
@@ -71,10 +76,10 @@ def test_compare_is_done_while_it_shows_recorded_runs() -> None:
         return step.state, step.note
 
     steps.show_recorded()
-    assert compare() == ("done", "recorded runs"), "which need no model"
+    assert compare() == ("ready", "recorded runs"), "which need no model"
     steps.show_model(load_model("digits-mlp"))
     steps.show_state(State("running", "busy", "Training digits-mlp on fake."))
-    assert compare() == ("done", "recorded runs")
+    assert compare() == ("ready", "recorded runs")
     steps.show_state(State("running", "busy", "Comparing.", compares=True))
     assert compare() == ("busy", "in progress")
     steps.show_state(State("idle", "error", "It could not be started."))

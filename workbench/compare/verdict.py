@@ -55,10 +55,8 @@ def verdict_of(
         load: load by other programs; None: not known.
         engines: number of engines compared.
     """
-    # Another load would have given other ratios: the interval is not one of the engines alone.
-    condition = " under this load" if load is not None and load.busy else ""
     clauses = [
-        _clause(engine, reference, ratio, condition)
+        _clause(engine, reference, ratio)
         for engine, ratio in ratios.items()
         if engine != reference and math.isfinite(ratio.median)
     ]
@@ -130,23 +128,20 @@ ABOUT = 0.05
 """Without an interval, a ratio that is nearer to 1 does not tell which is faster."""
 
 
-def _clause(
-    engine: str, reference: str, ratio: Ratio, condition: str = "", *, paired: bool = True
-) -> str:
+def _clause(engine: str, reference: str, ratio: Ratio, *, paired: bool = True) -> str:
     """What is said of one engine, or run.
 
     Args:
         engine: its name.
         reference: name of the other.
         ratio: of their throughput.
-        condition: under which the interval holds, as " under this load".
         paired: whether they were measured in rounds, so that there should be an interval.
     """
     digits = _digits(ratio)
     median, low, high = (_number(each, digits) for each in ratio)
     known = math.isfinite(ratio.low)
     missing = " (too few rounds for an interval)" if paired else ""
-    interval = f" ({low} to {high}{condition})" if known else missing
+    interval = f" ({low} to {high})" if known else missing
     if known and ratio.low <= 1 <= ratio.high:
         return f"no difference seen between {engine} and {reference}{interval}"
     if not known and abs(ratio.median - 1) < ABOUT:
@@ -155,7 +150,7 @@ def _clause(
         # Far below 1 the inverse is easier to read.
         inverse = Ratio(*(1 / each if each else math.inf for each in ratio))
         median, high, low = (_number(each, digits) for each in inverse)
-        interval = f" ({low} to {high}{condition})" if known else missing
+        interval = f" ({low} to {high})" if known else missing
         return f"{engine} is slower, taking {median} times as long as {reference}{interval}"
     if ratio.median < 1:
         return f"{engine} is slower, {median} times as fast as {reference}{interval}"

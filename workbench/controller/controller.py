@@ -66,6 +66,8 @@ class Controller:
         """Set when a job is stopped while its model and data are loaded."""
         self._outcome = ""
         """How the job finished, for the message: "ended", "refused", or empty."""
+        self._result = CHOOSE
+        """The state once it has ended."""
         self._refused = self.typed.snapshot()
         """What was typed when a job was refused."""
         self._models = ModelLoader(
@@ -125,10 +127,7 @@ class Controller:
         self.artifacts.estimate(self.setup.copy())
 
     def train(self) -> None:
-        """Train the chosen model with each chosen engine, one after another, or with clients.
-
-        The settings are the current ones; later changes do not apply.
-        """
+        """Train with each chosen engine in turn, or with clients, as set up now."""
         self._start_new(start_training)
 
     def compare(self) -> None:
@@ -246,7 +245,8 @@ class Controller:
             self._follower = None
             with self._lock:
                 if self.state.status in ENDED:  # else the next job was asked for meanwhile
-                    self._set_idle(self.state._replace(status="idle"))
+                    self._result = self.state._replace(status="idle")
+                    self._set_idle(self._result)
 
     def _set_idle(self, state: State) -> None:
         self._show(state)
@@ -265,10 +265,12 @@ class Controller:
                 self._show(state._replace(status=self.state.status))
 
     def _show_readiness(self, state: State) -> None:
-        """Keep the result of a job in the message until there is more to report than readiness."""
+        """Keep the result of a job until there is more to report, but tell of wrong settings."""
         with self._lock:
             if state.level != "idle" or not self._outcome:
                 self._show_beside(state)
+            elif self._outcome == "ended" and not self.state.active:
+                self._show(state if self.typed.wrong() else self._result)
 
     def _control_job(self, action: Callable[[Job], None]) -> None:
         def act() -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 from workbench.controller.jobs.job import ComparisonJob, Job
+from workbench.controller.jobs.outcome import diverged
 from workbench.controller.jobs.remaining_time import Pace
 from workbench.controller.state import Level, State
 from workbench.controller.update_pace import always, next_update
@@ -30,8 +31,8 @@ SOON_S = 0.2
 LEVELS: dict[str, Level] = {
     "paused": "paused",
     "completed": "done",
-    "stopped": "done",
-    "interrupted": "done",
+    "stopped": "paused",
+    "interrupted": "paused",
     "failed": "error",
     "unreadable": "error",
 }
@@ -75,9 +76,9 @@ class Follower:
         """Report new points and state, if it is time for that; returns the status of the job."""
         now = time.monotonic()
         pace_s = self._update_pace()
-        due = now >= next_update(
-            self._shown_at, min(pace_s, SOON_S) if self._is_watched else pace_s
-        )
+        if self._is_watched or self._shown_status == "paused":  # which needs no core
+            pace_s = min(pace_s, SOON_S)
+        due = now >= next_update(self._shown_at, pace_s)
         if not due and not self._is_watched and now < self._looked_at + LOOK_S:
             return self._shown_status  # each look reads three files
         self._looked_at = now
@@ -143,7 +144,7 @@ class Follower:
         return time.monotonic() < self._controlled_at + CONTROLLED_S
 
     def _last_level(self, status: str) -> Level:
-        if self.job.failed:
+        if self.job.failed or any(diverged(run) for run in self.job.runs.values()):
             return "error"
         if status == "stopped" and not self.job.runs:
             return "idle"  # nothing was started, so nothing is done
@@ -159,15 +160,16 @@ class Follower:
 
     @property
     def _where(self) -> str:
+        waits = "before its first step" if self._shown_status == "paused" else self._elapsed
         if not self._done_steps:
-            return self._elapsed
+            return waits
         if isinstance(self.job, ComparisonJob):  # the others go on when one has failed
             engine, done = max(self._done_steps.items(), key=lambda item: item[1])
         else:
             engine = list(self.job.runs)[-1]
             done = self._done_steps.get(engine, 0)
         if not done:  # those before it have taken all of theirs
-            return self._elapsed
+            return waits
         if step_word(self.job.runs[engine].spec) == "round":
             return f"round {done:,} of {self._total_steps:,}"
         return f"step {done:,} of {self._total_steps:,}, epoch {self._epoch}"

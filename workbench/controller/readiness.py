@@ -126,6 +126,10 @@ class Readiness(View):
             self._wrong_artifacts = ""
             self.update()
 
+    def report(self, message: str) -> None:
+        """Show what else was done, unless a job is in progress, until there is more to report."""
+        self._show(State("idle", "done", message))
+
     def update(self) -> None:
         """Show what prevents training from starting, or that it can start."""
         if self.loading:

@@ -53,7 +53,7 @@ class StepsView(View):
         self._ended: dict[str, str] = {}
         """How the last job of a step ended, in a few words."""
         self._failed: dict[str, bool] = {}
-        self._running = ""
+        self._running = self._last = ""
         self._recorded = False
         typed.observe(self.update)
 
@@ -111,12 +111,17 @@ class StepsView(View):
         self.update()
 
     def job_ended(self, job: Job) -> None:
-        step = "compare" if isinstance(job, ComparisonJob) else "train"
+        self._last = step = "compare" if isinstance(job, ComparisonJob) else "train"
         # The step is yet to do where another model is chosen; a job without a run names none.
         if self._model is None or model_of(job) in ("", self._model.name):
             self._failed[step] = job.failed
             self._ended[step] = "failed" if job.failed else job.status
         self._running = ""  # now, though the figures of the job are yet to be made
+        self.update()
+
+    def forget_ended(self) -> None:
+        """The runs of the last job were deleted: its step is yet to do."""
+        self._ended.pop(self._last, None)
         self.update()
 
     def _of_model(self) -> Step:
@@ -145,7 +150,7 @@ class StepsView(View):
         if self._running == name:
             return Step(name, title, "busy", "in progress")
         if name == "compare" and self._recorded:
-            return Step(name, title, "done", "recorded runs")
+            return Step(name, title, "ready", "recorded runs")
         lack = self._lack(name)
         if lack:
             return Step(name, title, "needs", lack)

@@ -59,6 +59,15 @@ def test_a_batch_larger_than_the_data_is_marked_once_the_data_is_known() -> None
     assert typed.read.problems == {}
 
 
+def test_a_memory_limit_below_what_every_worker_takes_is_marked() -> None:
+    typed = TypedSettings(Setup())
+    typed.type("memory_limit_bytes", "5 MB")
+    said = "A worker takes more before its first step: 50 MB or more."
+    assert typed.read.problems == {"memory_limit_bytes": said}
+    typed.type("memory_limit_bytes", "50 MB")
+    assert typed.read.problems == {}
+
+
 def test_parameters_chosen_in_one_model_are_no_choice_in_another(model: Model) -> None:
     other = load_model("digits-mlp")
     typed = TypedSettings(Setup())

@@ -16,7 +16,7 @@ from workbench.compare import Comparison
 from workbench.compare.lockstep import make_plan
 from workbench.controller.follower import Follower
 from workbench.controller.jobs.job import ComparisonJob, Training, worker_pids
-from workbench.controller.jobs.outcome import outcome_of
+from workbench.controller.jobs.outcome import outcome_of, outcome_of_training
 from workbench.controller.recorded_runs.run_detail import describe_run
 from workbench.controller.state import State
 from workbench.controller.view import View
@@ -25,6 +25,7 @@ from workbench.errors import EngineError, RunError
 from workbench.runs import Run
 
 PATIENCE_S = 90
+STARTED = {"event": "started", "pid": 1, "engine": "fake"}
 ENDED = ("completed", "stopped", "failed")
 
 
@@ -124,6 +125,25 @@ def test_the_outcome_of_a_stop_names_the_engines_that_were_not_started(
     training.stop()
     wait_until(training, *ENDED)
     assert training.outcome.splitlines()[-1] == "Not started: ondevice and ortmodule."
+
+
+def test_an_outcome_tells_first_what_is_not_as_it_was_asked_for() -> None:
+    done = write_run("a", [STARTED, steps(1, [1.0] * 3)], {"status": "completed", "steps": 3})
+    stopped = write_run("b", [STARTED, steps(1, [1.0])], {"status": "stopped", "steps": 1})
+    runs = {"pytorch": done, "ondevice": stopped}
+    lines = outcome_of_training(["pytorch", "ondevice", "ortmodule"], runs, {}).splitlines()
+    assert [line.split()[0] for line in lines] == ["Stopped", "Not", "Trained"]
+
+
+def test_a_run_whose_test_loss_is_not_finite_is_no_success() -> None:
+    evaluation = {"loss": None, "accuracy": 0.1}
+    summary = {"status": "completed", "steps": 3, "evaluation": evaluation}
+    run = write_run("a", [STARTED, steps(1, [1.0] * 3)], summary)
+    job = Training.of(run)
+    assert "test loss not finite (a lower learning rate may help)" in job.outcome
+    states: list[State] = []
+    Follower(job, View(), states.append).poll()
+    assert [state.level for state in states] == ["error"]
 
 
 def test_a_single_step_stays_paused_to_the_eye(
@@ -256,8 +276,8 @@ def test_an_engine_that_cannot_be_started_is_an_outcome_and_the_next_one_trains(
     assert [run.status for run in training.runs.values()] == ["completed", "completed"]
     # Engines that came to the same share a line.
     assert training.outcome.splitlines() == [
-        "Trained digits-mlp on fake and fake: 3 steps.",
         "ondevice could not be started: no ONNX Runtime here.",
+        "Trained digits-mlp on fake and fake: 3 steps.",
     ]
     assert training.failed
     assert training.plot().axes
@@ -275,7 +295,7 @@ def test_a_training_whose_last_engine_cannot_be_started_ends(
     training = Training(start, engines)
     finish(training)
     assert training.status == "completed"
-    assert training.outcome.splitlines()[1:] == [
+    assert training.outcome.splitlines()[:-1] == [
         f"{engine} could not be started: Unexpected error: OSError: no room"
         for engine in engines[1:]
     ]
@@ -285,7 +305,10 @@ def test_a_test_loss_that_is_not_finite_is_reported(digits: Dataset) -> None:
     folder = recorded(digits)
     evaluation = {"loss": None, "accuracy": None}
     changed(folder.summary_path, lambda summary: {**summary, "evaluation": evaluation})
-    assert outcome_of(Run(folder)) == "Trained line on pytorch: 4 steps, test loss not finite."
+    said = (
+        "Trained line on pytorch: 4 steps, test loss not finite (a lower learning rate may help)."
+    )
+    assert outcome_of(Run(folder)) == said
 
 
 def test_the_checkpoint_of_a_run_that_failed_is_named_with_what_to_do(

@@ -16,6 +16,8 @@ from workbench.models import Model
 from workbench.settings.config import TUNINGS, make_config
 from workbench.tuning_results.record import TuningFileError, read_tuning
 
+LEAST_MEMORY_BYTES = 50_000_000
+"""Memory that every worker takes: with less it would fail at once."""
 NOTHING = "(none)"
 """The pattern of a tree of parameters of which none is checked; parameter_scopes.ts has it too."""
 
@@ -40,6 +42,10 @@ def reference_problems(
         "base_except": _except_problem(patterns, base, model) if patterns else "",
         "tuning": _tuning_problem(settings.get("tuning", "")),
     }
+    limit = settings.get("memory_limit_bytes")
+    if isinstance(limit, int) and 0 < limit < LEAST_MEMORY_BYTES:
+        least = f"{LEAST_MEMORY_BYTES / 1e6:.0f} MB"
+        found["memory_limit_bytes"] = f"A worker takes more before its first step: {least} or more."
     batch_size = settings.get("batch_size")
     if train_rows is not None and isinstance(batch_size, int) and batch_size > train_rows:
         found["batch_size"] = f"There are {train_rows:,} training rows: give at most that."

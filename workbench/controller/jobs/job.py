@@ -208,12 +208,12 @@ class ComparisonJob:
         engines = listed([each for each in self.engines if each not in failed] or self.engines)
         if self._stopping.asked:
             return self._stopping.text(f"the comparison of {engines}")
-        status, phase = self.status, self.comparison.phase
-        if status == "paused" and phase != status:
-            return f"Comparing {engines}; {phase}."
-        if status == "paused":
+        phase = self.comparison.phase
+        if phase == "paused":
             return f"Paused the comparison of {engines}."
-        comparing = f"Comparing {engines}{'' if phase == 'running' else f'; {phase}'}."
+        count = "1 engine" if len(self.engines) == 1 else f"{len(self.engines)} engines"
+        # What is done beside steps is worth the room of their names.
+        comparing = f"Comparing {engines if phase == 'running' else f'{count}; {phase}'}."
         return "\n".join([comparing, *map(outcome_of, failed.values())])
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from workbench.display.number_format import loss_text
 from workbench.errors import with_full_stop
@@ -10,10 +11,18 @@ from workbench.runs import Run
 from workbench.runs.failure import kept_checkpoint, log_line
 from workbench.runs.run_title import step_word, trained_by
 
+DIVERGED = "not finite (a lower learning rate may help)"
+
 
 def name_of(run: Run) -> str:
     """Label of a run by model and engine, as "digits-mlp on pytorch, 2 processes"."""
     return f"{run.spec['model']} on {trained_by(run.spec)}"
+
+
+def diverged(run: Run) -> bool:
+    """Whether the test loss of a run that has ended is not finite."""
+    evaluation: dict[str, Any] | None = (run.summary or {}).get("evaluation")
+    return evaluation is not None and evaluation["loss"] is None
 
 
 def outcome_of(run: Run) -> str:
@@ -39,15 +48,16 @@ def outcome_of_training(
             groups.setdefault((before, sentence), []).append((by, line + log))
         elif engine in refused:
             groups[refused[engine], ""] = [("", "")]
-    # The status has little room.
-    lines = []
+    # The status has little room: what was trained is told last.
+    lines, trained = list[str](), list[str]()
     for (before, after), members in groups.items():
         names, logs = zip(*members, strict=True)
-        lines.append(f"{before}{listed(names)}{after}{''.join(logs)}")
+        line = f"{before}{listed(names)}{after}{''.join(logs)}"
+        (trained if before.startswith("Trained ") else lines).append(line)
     missing = [engine for engine in engines if engine not in runs and engine not in refused]
     if missing and runs:
         lines.append(f"Not started: {listed(missing)}.")
-    return "\n".join(lines)
+    return "\n".join([*lines, *trained])
 
 
 def listed(names: Sequence[str]) -> str:
@@ -82,7 +92,7 @@ def _outcome_sentence(run: Run) -> str:
     reached = ""
     if evaluation:
         loss = evaluation["loss"]
-        reached = f", test loss {'not finite' if loss is None else loss_text(loss)}"
+        reached = f", test loss {DIVERGED if loss is None else loss_text(loss)}"
         if evaluation["accuracy"] is not None:
             reached += f", test accuracy {100 * evaluation['accuracy']:.1f} %"
     steps = f"{done:,} {step}{'' if done == 1 else 's'}"

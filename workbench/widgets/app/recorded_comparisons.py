@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.compare import load_comparison
@@ -22,8 +22,21 @@ class RecordedComparisons:
     """The field in which one is chosen, and what else shows them."""
 
     def __init__(
-        self, bar: AppBar, steps: StepsView, comparison: ComparisonView, code: CodeView
+        self,
+        bar: AppBar,
+        steps: StepsView,
+        comparison: ComparisonView,
+        code: CodeView,
+        report: Callable[[str], None],
     ) -> None:
+        """
+        Args:
+            bar: is told the step.
+            steps: are told that recorded runs are shown.
+            comparison: shows them.
+            code: is told the equivalent code.
+            report: is told what was opened, in a sentence.
+        """
         self.field = ChoiceField(
             lambda _: comparison_options(),
             label="Recorded comparison",
@@ -31,7 +44,7 @@ class RecordedComparisons:
             placeholder="open one that was made before",
         )
         self._bar, self._steps = bar, steps
-        self._comparison, self._code = comparison, code
+        self._comparison, self._code, self._report = comparison, code, report
         self.field.observe(self._on_chosen, "value")
         self.field.on_again = self._on_chosen
 
@@ -40,6 +53,7 @@ class RecordedComparisons:
         self._comparison.show(*runs)
         self._show(action_code("compare", [run.id for run in runs], ""))
         self._bar.selected = "compare"
+        self._report(f"Comparing {len(runs)} recorded runs, see below.")
 
     def open(self, comparison_id: str) -> None:
         """Show a recorded comparison."""
@@ -59,6 +73,7 @@ class RecordedComparisons:
             try:
                 self._comparison.show(load_comparison(comparison_id))
                 self._show(comparison_code(comparison_id))
+                self._report(f"Opened the recorded comparison {comparison_id}.")
             except WorkbenchError as error:
                 self.field.problem = str(error)
 

@@ -118,7 +118,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.comparison = ComparisonView(hint=PRESS_COMPARE)
         self._steps = StepsView(controller.setup, controller.typed, self.bar.show)
         self._code = CodeView(controller, self.code, self.comparison, lambda: self.runs.code)
-        self._recorded = RecordedComparisons(self.bar, self._steps, self.comparison, self._code)
+        shown = self.bar, self._steps, self.comparison, self._code
+        self._recorded = RecordedComparisons(*shown, controller.readiness.report)
         self._list_pace = RunListPace(self.bar)
         self.offers = OfferList(controller.accept, self._recorded.open)
         self._figure = StaticFigure(saves=saves_notebook)
@@ -246,6 +247,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
             self._controller.list_offers()
         if self._page_view.were_deleted(changes.removed):
             self._controller.forget_outcome()
+            self._steps.forget_ended()
         self._recorded.follow(changes)
 
     def _personalise(self, run: Run) -> None:

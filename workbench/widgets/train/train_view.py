@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -239,6 +240,8 @@ class TrainView(View):
             engine: charts.recording(engine).mean_rate(run.config.warmup_steps)
             for engine, run in runs.items()
         }
+        if self._ended is not None:  # those that were not started will not be either
+            rates = dict.fromkeys(self._ended.engines, math.nan) | rates
         several = self._job is not None and len(self._job.engines) > 1
         charts.show_rates(rates, IN_SEQUENCE if several else OF_RUN)
 

@@ -85,8 +85,10 @@ function render({ model, el }: RenderProps<Traits>): void {
     if (bars.length < 2) return el.replaceChildren(heading, verdict);
     const { share, logarithmic } = barScale(bars.flatMap(({ ratio, interval }) => [ratio, ...interval]));
     const reference = model.get("reference");
+    // Another load would have given other ratios.
+    const load = model.get("level") === "busy" ? " under this load" : "";
     const rows = bars.map((bar) => barRow(bar, share, reference));
-    const whiskers = bars.some(({ label, interval }) => label !== reference && interval.length > 0) ? "; whiskers: 95\u00a0% interval" : "";
+    const whiskers = bars.some(({ label, interval }) => label !== reference && interval.length > 0) ? `; whiskers: 95\u00a0% interval${load}` : "";
     const note = `Throughput relative to ${reference}${whiskers}${logarithmic ? "; logarithmic lengths" : ""}`;
     const drawn = element("div", { class: "wb-bars-part" }, element("dl", { class: "wb-bars" }, ...rows), element("p", { class: "wb-note" }, note));
     el.replaceChildren(heading, element("div", { class: "wb-beside" }, verdict, drawn));

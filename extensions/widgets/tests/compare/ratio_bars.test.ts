@@ -30,6 +30,9 @@ describe("ratio bars", () => {
       show(view, { ...traits, bars: [bars[0], { ...bars[1], interval }] }).el.querySelector(".wb-note")?.textContent;
     expect(note([1.6, 2])).toContain("whiskers");
     expect(note([])).not.toContain("whiskers");
+    expect(note([1.6, 2])).not.toContain("load");
+    const busy = show(view, { ...traits, level: "busy" }).el.querySelector(".wb-note")?.textContent;
+    expect(busy).toContain("interval under this load");
   });
 
   it("are not drawn for one run alone", () => {
