@@ -67,6 +67,7 @@ class Clock:
         self.states: list[State] = []
         monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
         run = write_run("a", [STARTED, {"event": "built", "rss_before_bytes": 1}])
+        self.events_path = run.folder.events_path
         job = Training.of(run)
         job.advance = self._look  # type: ignore[method-assign]
         self.follower = Follower(job, View(), self.states.append, always(1e9))
@@ -99,6 +100,15 @@ def test_a_job_that_is_shown_seldom_is_looked_at_seldom_until_it_is_controlled(
     assert shown == pytest.approx((CONTROLLED_S - 0.3) / SOON_S, abs=1), "what it does is seen"
     looks, _ = clock.polls(10)
     assert looks == pytest.approx(10 / LOOK_S, rel=0.25)
+
+
+def test_a_paused_run_is_followed_closely(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    append(clock.events_path, [{"event": "paused"}])
+    clock.polls(LOOK_S + 0.2)
+    assert clock.states[-1].status == "paused"
+    _, shown = clock.polls(4)
+    assert shown == pytest.approx(4 / SOON_S, rel=0.1), "such as a step that takes long"
 
 
 def test_a_refused_control_is_shown_and_the_job_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,8 @@ CONTROLLED_S = 2.0
 """For so long after it was controlled every poll looks at it, and what it does is shown soon."""
 SOON_S = 0.2
 """Interval of updates meanwhile."""
+IDLE = ("starting", "paused")
+"""Statuses with that interval, as an update disturbs no step then."""
 
 LEVELS: dict[str, Level] = {
     "paused": "paused",
@@ -76,7 +78,7 @@ class Follower:
         """Report new points and state, if it is time for that; returns the status of the job."""
         now = time.monotonic()
         pace_s = self._update_pace()
-        if self._is_watched or self._shown_status == "paused":  # which needs no core
+        if self._is_watched or self._shown_status in IDLE:
             pace_s = min(pace_s, SOON_S)
         due = now >= next_update(self._shown_at, pace_s)
         if not due and not self._is_watched and now < self._looked_at + LOOK_S:
