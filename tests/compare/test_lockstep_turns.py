@@ -253,6 +253,20 @@ def test_after_a_pause_before_the_first_engine_it_waits_for_quiet_again(
     assert entries[:3] == [("quiet", False), ("quiet", False), ("a", "launched")]
 
 
+def test_a_stop_ends_a_pause(made: Made) -> None:
+    lockstep = made.lockstep(LockstepPlan(1, 2, 9), "a", "b")
+
+    def pause_and_stop() -> None:
+        lockstep.pause()
+        lockstep.stop()
+
+    made.log.actions["b", 3] = pause_and_stop
+    made.ended(lockstep)
+    assert not lockstep.paused
+    assert lockstep.phase != PAUSING
+    assert made.log.entries[-1] == ("a", "stopped")
+
+
 def test_a_pause_holds_the_next_turn_and_is_not_measured(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -456,6 +456,18 @@ def test_a_wrong_setting_is_told_in_place_of_a_result_until_it_is_mended(make: M
     assert controller.state == result
 
 
+def test_a_wrong_setting_is_told_after_a_stop_too(make: Make) -> None:
+    controller, _ = make()
+    controller.typed.set(steps=100_000)
+    controller.train()
+    until(lambda: controller.state.status == "running")
+    controller.stop()
+    assert controller.wait(PATIENCE_S)
+    assert controller.state.message.startswith("Stopped digits-mlp")
+    controller.typed.type("quiet_s", "soon")
+    assert controller.state.message.startswith("1 setting is wrong")
+
+
 @pytest.mark.fault
 def test_settings_that_a_later_engine_refuses_are_reported_before_the_first_trains(
     make: Make,

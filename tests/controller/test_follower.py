@@ -102,11 +102,17 @@ def test_a_job_that_is_shown_seldom_is_looked_at_seldom_until_it_is_controlled(
     assert looks == pytest.approx(10 / LOOK_S, rel=0.25)
 
 
-def test_a_paused_run_is_followed_closely(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("event", "status"),
+    [({"event": "paused"}, "paused"), ({"event": "resuming", "step": 0}, "starting")],
+)
+def test_a_run_that_is_paused_or_starts_is_followed_closely(
+    event: dict[str, object], status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = Clock(monkeypatch)
-    append(clock.events_path, [{"event": "paused"}])
+    append(clock.events_path, [event])
     clock.polls(LOOK_S + 0.2)
-    assert clock.states[-1].status == "paused"
+    assert clock.states[-1].status == status
     _, shown = clock.polls(4)
     assert shown == pytest.approx(4 / SOON_S, rel=0.1), "such as a step that takes long"
 

@@ -141,6 +141,7 @@ class Comparison:
     @property
     def round_loads(self) -> list[Load | None]:
         """CPU time of other programs in each round; None: not known."""
+        self._refresh()
         return list(self._loads)
 
     @property

@@ -97,7 +97,10 @@ def measured_together(runs: Sequence[Run]) -> Comparison | None:
     for comparison_id, saved in _readable():
         if engines.keys() <= set(saved.runs.values()):
             by_engine = {run.engine: run for run in runs}
-            record = _GrowingRecord(comparisons_folder() / f"{comparison_id}.json")
+            try:
+                record = _GrowingRecord(comparisons_folder() / f"{comparison_id}.json")
+            except RunFolderError:  # it was deleted meanwhile
+                continue
             return Comparison(
                 comparison_id,
                 record.saved.as_plan(),

@@ -93,7 +93,7 @@ class Lockstep:
     def phase(self) -> str:
         """The current activity other than training steps, as a short text; empty during steps."""
         pausing = self.alive and self._paused.is_set() and not self._waits.is_set()
-        return PAUSING if pausing else self._phase
+        return PAUSING if pausing and not self._phase else self._phase
 
     @property
     def paused(self) -> bool:
@@ -119,6 +119,7 @@ class Lockstep:
     def stop(self) -> None:
         """Stop all runs, the active one first; each writes a checkpoint and its summary."""
         self._stopped.set()
+        self._paused.clear()
 
     def _drive(self) -> None:
         try:

@@ -66,8 +66,7 @@ class Controller:
         """Set when a job is stopped while its model and data are loaded."""
         self._outcome = ""
         """How the job finished, for the message: "ended", "refused", or empty."""
-        self._result = CHOOSE
-        """The state once it has ended."""
+        self._result = CHOOSE  # the state once it has ended
         self._refused = self.typed.snapshot()
         """What was typed when a job was refused."""
         self._models = ModelLoader(
@@ -216,6 +215,7 @@ class Controller:
         if new and (obstacle := self.obstacle()):
             raise RunError(obstacle)
         self._idle.clear()  # a job that ended after this one was asked for has set it
+        self._outcome = ""
         self._cancelled.clear()
         self._show(state)
         if new:
@@ -285,7 +285,7 @@ class Controller:
         with self._lock:
             if self._outcome == "refused" and self._refused != self.typed.snapshot():
                 self._outcome = ""  # what was typed may have fixed it
-            if self.state.level not in ("busy", "paused"):
+            if self.state.level != "busy" and self.state.status != "paused":
                 self.readiness.update()
 
     def _on_side_error(self, error: Exception) -> None:

@@ -28,7 +28,7 @@ CONTROLLED_S = 2.0
 SOON_S = 0.2
 """Interval of updates meanwhile."""
 IDLE = ("starting", "paused")
-"""Statuses with that interval, as an update disturbs no step then."""
+"""Statuses of a training with that interval, as an update disturbs no step then."""
 
 LEVELS: dict[str, Level] = {
     "paused": "paused",
@@ -73,12 +73,13 @@ class Follower:
         self._epoch = 0
         self._started = time.monotonic()
         self._pace = Pace()
+        self._compares = isinstance(job, ComparisonJob)
 
     def poll(self) -> str:
         """Report new points and state, if it is time for that; returns the status of the job."""
         now = time.monotonic()
         pace_s = self._update_pace()
-        if self._is_watched or self._shown_status in IDLE:
+        if self._is_watched or (self._shown_status in IDLE and not self._compares):
             pace_s = min(pace_s, SOON_S)
         due = now >= next_update(self._shown_at, pace_s)
         if not due and not self._is_watched and now < self._looked_at + LOOK_S:
@@ -138,8 +139,7 @@ class Follower:
         if status != "running":
             self._pace = Pace()  # what a pause took says nothing of how fast the run is
         left_s = -1.0 if status != "running" else self._pace.left_s(share)
-        compares = isinstance(self.job, ComparisonJob)
-        return State(status, level, message, detail, share, left_s, compares)
+        return State(status, level, message, detail, share, left_s, self._compares)
 
     @property
     def _is_watched(self) -> bool:
@@ -165,7 +165,7 @@ class Follower:
         waits = "before its first step" if self._shown_status == "paused" else self._elapsed
         if not self._done_steps:
             return waits
-        if isinstance(self.job, ComparisonJob):  # the others go on when one has failed
+        if self._compares:  # the others go on when one has failed
             engine, done = max(self._done_steps.items(), key=lambda item: item[1])
         else:
             engine = list(self.job.runs)[-1]

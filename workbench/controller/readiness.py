@@ -57,6 +57,7 @@ class Readiness(View):
         self._wrong_model = self._wrong_data = self._wrong_artifacts = ""
         self._task = ""
         """Progress of a task that measures, in a sentence; empty: none does."""
+        self._profiling = False
         self._generating = ""
         """Progress of the artifacts that are being generated, in a sentence; empty: none are."""
 
@@ -102,6 +103,7 @@ class Readiness(View):
             self._show(State("idle", "idle", f"Stopped generating {of}."))
 
     def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
+        self._profiling = bool(doing)
         if self._model is None:
             return
         if doing:
@@ -127,8 +129,9 @@ class Readiness(View):
             self.update()
 
     def report(self, message: str) -> None:
-        """Show what else was done, unless a job is in progress, until there is more to report."""
-        self._show(State("idle", "done", message))
+        """Show what else was done, unless work is in progress, until there is more to report."""
+        if not (self.loading or self._generating or self._task or self._profiling):
+            self._show(State("idle", "done", message))
 
     def update(self) -> None:
         """Show what prevents training from starting, or that it can start."""

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 from workbench.controller.footprint_prediction import ArtifactsWithFootprint
 from workbench.controller.forms.typed_settings import TypedSettings, wrong_settings
 from workbench.controller.jobs.job import ComparisonJob, Job, model_of
+from workbench.controller.jobs.outcome import diverged
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.setup import Setup
 from workbench.controller.state import State
@@ -114,8 +115,10 @@ class StepsView(View):
         self._last = step = "compare" if isinstance(job, ComparisonJob) else "train"
         # The step is yet to do where another model is chosen; a job without a run names none.
         if self._model is None or model_of(job) in ("", self._model.name):
-            self._failed[step] = job.failed
-            self._ended[step] = "failed" if job.failed else job.status
+            no_loss = any(diverged(run) for run in job.runs.values())
+            self._failed[step] = job.failed or no_loss
+            ended = "loss not finite" if no_loss else job.status
+            self._ended[step] = "failed" if job.failed else ended
         self._running = ""  # now, though the figures of the job are yet to be made
         self.update()
 
@@ -154,9 +157,9 @@ class StepsView(View):
         lack = self._lack(name)
         if lack:
             return Step(name, title, "needs", lack)
-        if name in self._ended:
-            done: StepState = "done" if self._ended[name] == "completed" else "ready"
-            return Step(name, title, "failed" if self._failed[name] else done, self._ended[name])
+        if ended := self._ended.get(name, ""):  # once: another thread may forget it
+            done: StepState = "done" if ended == "completed" else "ready"
+            return Step(name, title, "failed" if self._failed[name] else done, ended)
         return Step(name, title, "ready", "ready")
 
     def _lack(self, step: str) -> str:

@@ -181,6 +181,22 @@ def test_a_single_step_that_takes_long_says_so(
     wait_until(training, *ENDED)
 
 
+def test_a_stop_right_after_a_single_step_is_a_stop(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    training = fake_training(monkeypatch, digits, ["pytorch"])
+    training.pause()
+    wait_until(training, "paused", *ENDED)
+    (run,) = training.runs.values()
+    training.step_once()
+    deadline = time.monotonic() + PATIENCE_S
+    while not run.waits_after(1):  # before it was polled again
+        assert time.monotonic() < deadline
+    training.stop()
+    wait_until(training, *ENDED)
+    assert run.status == "stopped"
+
+
 def test_a_run_that_is_resumed_elsewhere_is_not_about_to_pause(
     monkeypatch: pytest.MonkeyPatch, digits: Dataset
 ) -> None:

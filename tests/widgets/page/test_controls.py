@@ -25,6 +25,9 @@ def test_only_buttons_that_make_sense_can_be_pressed(status: str, usable: set[st
     controls.update_for(Setup(model="digits-mlp"))
     controls.show(status)
     assert set(controls.usable()) == usable
+    controls.show(status, prepares=True)  # there is no run yet
+    assert set(controls.usable()) == usable - {"Pause"}
+    controls.show(status)
     for name in NAMES:
         controls._handle_custom_msg({"kind": "press", "name": name}, [])
     assert set(pressed) == usable

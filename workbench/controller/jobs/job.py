@@ -128,7 +128,8 @@ class Training:
 
         One that cannot be started is reported by `outcome`; earlier ones keep their results.
         """
-        if self._single_step is not None and self._single_step.over():
+        # A stop is not followed by the pause after a step.
+        if self._single_step is not None and (self._stopping.asked or self._single_step.over()):
             self._single_step = None
         self._pausing = self._pausing and self._current.status != "paused"
         if self.status != "starting" or not self._current.ended:

@@ -20,9 +20,9 @@ def name_of(run: Run) -> str:
 
 
 def diverged(run: Run) -> bool:
-    """Whether the test loss of a run that has ended is not finite."""
+    """Whether a run was completed, and the last test loss is not finite."""
     evaluation: dict[str, Any] | None = (run.summary or {}).get("evaluation")
-    return evaluation is not None and evaluation["loss"] is None
+    return run.status == "completed" and evaluation is not None and evaluation["loss"] is None
 
 
 def outcome_of(run: Run) -> str:
@@ -53,7 +53,8 @@ def outcome_of_training(
     for (before, after), members in groups.items():
         names, logs = zip(*members, strict=True)
         line = f"{before}{listed(names)}{after}{''.join(logs)}"
-        (trained if before.startswith("Trained ") else lines).append(line)
+        success = before.startswith("Trained ") and DIVERGED not in line
+        (trained if success else lines).append(line)
     missing = [engine for engine in engines if engine not in runs and engine not in refused]
     if missing and runs:
         lines.append(f"Not started: {listed(missing)}.")

@@ -14,8 +14,8 @@ UNSEEN_S = 5.0
 
 
 class RunListPace(View):
-    """A list that is not in view takes next to nothing from what is trained; when a run starts or
-    ends, or is paused, it is refreshed at once."""
+    """A list that is not in view takes next to nothing from what is trained; when the status of the
+    job changes it is refreshed at once."""
 
     def __init__(self, bar: AppBar) -> None:
         """Begin with no job.

@@ -266,6 +266,7 @@ export default () => {
     signal.addEventListener("abort", () => {
       views.delete(receive);
       cancelAnimationFrame(frame);
+      cancelAnimationFrame(pointed);
       cancelDraw(redraw);
       window.clearTimeout(settling);
       detail.destroy();

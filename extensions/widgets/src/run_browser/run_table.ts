@@ -88,7 +88,8 @@ class RunTableView {
     const deselect = () => {
       this.selection.replace([]);
       this.selectionChanged();
-      this.grid.root.focus();
+      if (this.list.hidden) this.toolbar.focus();
+      else this.grid.root.focus();
     };
     this.actions = new RunActions(act, () => this.grid.root.focus(), model.get("bases"), deselect);
     this.offers = new RunOffers(act, () => this.grid.root);

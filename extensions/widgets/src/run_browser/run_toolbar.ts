@@ -72,6 +72,10 @@ export class RunToolbar {
     this.root.append(order);
   }
 
+  focus(): void {
+    this.search.focus();
+  }
+
   update(
     rows: Map<string, RunRow>,
     shownCount: number,
