@@ -117,6 +117,10 @@ def test_an_engine_that_fails_is_a_row_and_the_others_go_on(
     assert comparison.badge.startswith("fake failed: ")
     recorded = compare_runs([*comparison.runs.values()])
     assert " failed after step " in recorded.verdict().sentence
+    gone = comparison.runs["pytorch"].folder.path
+    gone.rename(gone.with_name("elsewhere"))
+    assert "pytorch failed" not in comparison.verdict().sentence, "it was deleted"
+    gone.with_name("elsewhere").rename(gone)
     assert "SIGSEGV" in comparison.errors["fake"]
     assert comparison.status == "completed"
     assert len(comparison.runs["pytorch"].history) == 30

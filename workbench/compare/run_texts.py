@@ -50,7 +50,7 @@ def failures(runs: Mapping[str, Run]) -> dict[str, str]:
     """A sentence for each run that failed, by its name: its numbers are of the steps before."""
     found = {}
     for name, run in runs.items():
-        if run.status == "failed":
+        if run.status == "failed" and run.folder.path.exists():  # else it was deleted
             done, total = run.progress
             found[name] = f"{name} failed after {step_word(run.spec)} {done:,} of {total:,}."
     return found

@@ -181,6 +181,26 @@ def test_a_single_step_that_takes_long_says_so(
     wait_until(training, *ENDED)
 
 
+def test_single_steps_that_are_asked_for_at_once_are_all_taken(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    training = fake_training(monkeypatch, digits, ["pytorch"], step_ms=200)
+    training.pause()
+    wait_until(training, "paused", *ENDED)
+    (run,) = training.runs.values()
+    for _ in range(3):
+        training.step_once()
+    deadline = time.monotonic() + PATIENCE_S
+    while run.progress.done_steps < 3 or run.status != "paused":
+        assert time.monotonic() < deadline
+        training.advance()
+        time.sleep(0.01)
+    time.sleep(0.5)
+    assert run.progress.done_steps == 3
+    training.stop()
+    wait_until(training, *ENDED)
+
+
 def test_a_stop_right_after_a_single_step_is_a_stop(
     monkeypatch: pytest.MonkeyPatch, digits: Dataset
 ) -> None:

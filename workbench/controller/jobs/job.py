@@ -110,7 +110,7 @@ class Training:
         if self.status == "paused":
             return f"Paused {name_of(run)}{place}."
         if self._pausing:
-            which = "first" if run.status == "starting" else "next"
+            which = "next" if run.progress.done_steps else "first"
             return f"Pausing {name_of(run)}{place} before its {which} step."
         phase = f": {run.phase}" if run.status == "starting" else ""
         return f"Training {name_of(run)}{place}{phase}."
@@ -156,7 +156,9 @@ class Training:
 
     def step_once(self) -> None:
         """Take one step and pause again."""
-        if self.status == "paused":
+        if self._single_step is not None:
+            self._single_step.one_more()
+        elif self.status == "paused":
             self._single_step = SingleStep(self._current)
 
     def stop(self) -> None:

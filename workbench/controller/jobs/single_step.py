@@ -17,11 +17,18 @@ class SingleStep:
     def __init__(self, run: Run) -> None:
         """Let the paused `run` take exactly one step."""
         self._run = run
-        self._asked = time.monotonic()
-        self._ended = False
         self._step = run.progress.done_steps + 1
-        grant(run.folder.control_path, self._step)
-        request_state(run.folder.control_path, "run")
+        self._begin()
+
+    def one_more(self) -> None:
+        """Take another step after it: it was asked for before this one was seen to be over."""
+        self._step += 1
+        self._begin()
+
+    def _begin(self) -> None:
+        self._asked, self._ended = time.monotonic(), False
+        grant(self._run.folder.control_path, self._step)
+        request_state(self._run.folder.control_path, "run")
 
     def over(self) -> bool:
         """Whether the run is paused after the step, has ended, or goes on as others wish.

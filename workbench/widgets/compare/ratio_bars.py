@@ -95,7 +95,7 @@ class RatioBars(anywidget.AnyWidget):
         if no_ratio and isinstance(comparison, Comparison):
             phase = comparison.phase
             # For a quiet machine, or for the end of a pause.
-            waits = not comparison.runs and phase != "starting"
+            waits = comparison.status == "paused" or (not comparison.runs and phase != "starting")
             self.clear(f"{phase[0].upper()}{phase[1:]}." if waits else STARTING, len(frame))
             return
         verdict, badge = comparison.verdict(), comparison.badge if ended else ""
