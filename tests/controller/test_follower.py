@@ -117,6 +117,19 @@ def test_a_run_that_is_paused_or_starts_is_followed_closely(
     assert shown == pytest.approx(4 / SOON_S, rel=0.1), "such as a step that takes long"
 
 
+def test_a_run_whose_loss_diverged_is_no_success() -> None:
+    losses = [2.3] * 20 + [1e9] * 100
+    done = {"status": "completed", "steps": 120, "evaluation": {"loss": 5e5, "accuracy": 0.1}}
+    run = write_run("a", [STARTED, steps(1, [0.1] * 120, losses)], done, steps=120)
+    states: list[State] = []
+    Follower(Training.of(run), View(), states.append).poll()
+    [state] = states
+    assert state.level == "paused"
+    first, second = state.message.splitlines()
+    assert first.startswith("fake: loss diverges from step 21: more than twice its first values;")
+    assert second.startswith("Trained model-a on fake: 120 steps")
+
+
 def test_a_refused_control_is_shown_and_the_job_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
 

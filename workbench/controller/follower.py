@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 
+from workbench.chart_series.incidents import IncidentWatch
 from workbench.controller.jobs.job import ComparisonJob, Job
 from workbench.controller.jobs.outcome import diverged
 from workbench.controller.jobs.remaining_time import Pace
@@ -69,6 +70,7 @@ class Follower:
         """Why the job was not paused, resumed or stopped."""
         self._readers: dict[str, RunReader] = {}
         self._done_steps: dict[str, int] = {}
+        self._losses: dict[str, IncidentWatch] = {}
         self._total_steps = 0
         self._epoch = 0
         self._started = time.monotonic()
@@ -122,7 +124,10 @@ class Follower:
             points = self._readers[engine].poll()
             if points.restored_step is not None:
                 self._done_steps[engine] = points.restored_step
+                self._losses.pop(engine, None)
             if len(points.step):
+                losses = self._losses.setdefault(engine, IncidentWatch())
+                losses.add(points.step, points.loss, points.samples)
                 self._done_steps[engine] = int(points.step[-1])
                 self._epoch = int(points.epoch[-1])
             self._view.add_points(engine, points)
@@ -130,6 +135,9 @@ class Follower:
     def _state(self, status: str) -> State:
         if status in ENDED:
             level, message, detail = self._last_level(status), self.job.outcome, self._duration
+            if divergence := self._divergence:
+                level = "paused" if level == "done" else level  # it is no success
+                message = "\n".join([*divergence, message])
         else:
             level, message = LEVELS.get(status, "busy"), self.job.doing
             detail = self._elapsed if status == "starting" else self._where
@@ -151,6 +159,16 @@ class Follower:
         if status == "stopped" and not self.job.runs:
             return "idle"  # nothing was started, so nothing is done
         return LEVELS[status]
+
+    @property
+    def _divergence(self) -> list[str]:
+        """A sentence for each engine whose loss has diverged, as the charts say it."""
+        return [
+            f"{engine}: {incident.text}."
+            for engine, losses in self._losses.items()
+            for incident in losses.incidents
+            if incident.kind == "diverged"
+        ]
 
     @property
     def _share(self) -> float:
