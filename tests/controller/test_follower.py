@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.runs.written import append, steps, write_run
@@ -63,16 +65,20 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
-        self.looks = 0
+        self.looks = self.paces = 0
         self.states: list[State] = []
         monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
         run = write_run("a", [STARTED, {"event": "built", "rss_before_bytes": 1}])
         self.events_path = run.folder.events_path
         job = Training.of(run)
         job.advance = self._look  # type: ignore[method-assign]
-        self.follower = Follower(job, View(), self.states.append, always(1e9))
+        self.follower = Follower(job, View(), self.states.append, self._pace)
         self.follower.poll()
         self.looks, self.states[:] = 0, []
+
+    def _pace(self) -> Callable[[], float]:
+        self.paces += 1
+        return always(1e9)
 
     def _look(self) -> None:
         self.looks += 1
@@ -128,6 +134,20 @@ def test_a_run_whose_loss_diverged_is_no_success() -> None:
     first, second = state.message.splitlines()
     assert first.startswith("fake: loss diverges from step 21: more than twice its first values;")
     assert second.startswith("Trained model-a on fake: 120 steps")
+
+
+def test_the_pace_is_measured_anew_whenever_training_begins_or_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock(monkeypatch)
+    before = clock.paces
+    append(clock.events_path, [{"event": "paused"}])
+    clock.polls(LOOK_S + 0.2)
+    assert clock.paces == before
+    append(clock.events_path, [{"event": "resumed"}])
+    clock.polls(LOOK_S + 0.2)
+    assert clock.states[-1].status == "running"
+    assert clock.paces == before + 1
 
 
 def test_a_refused_control_is_shown_and_the_job_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,6 @@ from tests.processes import until
 from workbench.controller import update_pace
 from workbench.controller.update_pace import (
     BUSY_PERIOD_S,
-    LONGEST_PERIOD_S,
     UpdatePace,
     next_update,
 )
@@ -89,20 +88,6 @@ def test_a_growing_period_has_as_many_updates_as_one_that_stays(
     assert min(gaps) > 0.9, "where the period changes"
     assert max(gaps) < 5.2
     assert 35 < len(gaps) < 45
-
-
-def test_the_charts_of_the_next_engine_are_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
-    workers = [WORKER]
-    monkeypatch.setattr(update_pace.time, "monotonic", lambda: now)
-    monkeypatch.setattr(update_pace, "cpu_times", lambda pids: dict.fromkeys(pids, 0.0))
-    monkeypatch.setattr(update_pace, "idle_seconds", lambda: 0.0)
-    monkeypatch.setattr(update_pace, "default_threads", lambda: 2)
-    pace = UpdatePace(lambda: workers)
-    now = 200.0
-    assert pace() == LONGEST_PERIOD_S
-    now, workers = 210.0, [WORKER + 1]
-    assert pace() == BUSY_PERIOD_S
 
 
 def test_views_of_the_same_period_are_updated_together() -> None:

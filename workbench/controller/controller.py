@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from workbench.compare import Comparison
@@ -64,8 +65,7 @@ class Controller:
         self._idle.set()
         self._cancelled = threading.Event()
         """Set when a job is stopped while its model and data are loaded."""
-        self._outcome = ""
-        """How the job finished, for the message: "ended", "refused", or empty."""
+        self._outcome = ""  # how the job finished, for the message: "ended", "refused", or empty
         self._result = CHOOSE  # the state once it has ended
         self._refused = self.typed.snapshot()
         """What was typed when a job was refused."""
@@ -227,7 +227,7 @@ class Controller:
             self._set_idle(STOPPED_EARLY)
             return
         self.views.job_started(job)
-        self._follower = Follower(job, self.views, self._show, pace_of(job))
+        self._follower = Follower(job, self.views, self._show, partial(pace_of, job))
         self._poll()
 
     def _poll(self) -> bool:

@@ -49,7 +49,7 @@ class Follower:
         job: Job,
         view: View,
         show_state: Callable[[State], None],
-        pace: Callable[[], float] = always(0.0),  # noqa: B008 - a function
+        make_pace: Callable[[], Callable[[], float]] = lambda: always(0.0),
     ) -> None:
         """Follow a job.
 
@@ -57,13 +57,15 @@ class Follower:
             job: the job to follow.
             view: receives its points.
             show_state: called with its state.
-            pace: returns about how many seconds pass between two states, see `next_update`; a
-                change of status is shown within `LOOK_S`, and what a user asked for at once.
+            make_pace: called whenever training begins or goes on. What it makes returns about
+                how many seconds pass between two states, see `next_update`; a change of status is
+                shown within `LOOK_S`, and what a user asked for at once.
         """
         self.job = job
         self._view = view
         self._show_state = show_state
-        self._update_pace = pace
+        self._make_pace = make_pace
+        self._update_pace = make_pace()
         self._shown_at = self._looked_at = self._controlled_at = -math.inf
         self._shown_status = ""
         self._refused = ""
@@ -80,8 +82,9 @@ class Follower:
     def poll(self) -> str:
         """Report new points and state, if it is time for that; returns the status of the job."""
         now = time.monotonic()
-        pace_s = self._update_pace()
-        if self._is_watched or (self._shown_status in IDLE and not self._compares):
+        is_idle = self._shown_status in IDLE and not self._compares
+        pace_s = SOON_S if is_idle else self._update_pace()
+        if self._is_watched:
             pace_s = min(pace_s, SOON_S)
         due = now >= next_update(self._shown_at, pace_s)
         if not due and not self._is_watched and now < self._looked_at + LOOK_S:
@@ -100,6 +103,8 @@ class Follower:
                 break
         if status in ENDED:
             self._view.show_total_steps(max(self._done_steps.values(), default=0))
+        if status == "running" and self._shown_status in IDLE:
+            self._update_pace = self._make_pace()  # what starting took says nothing of training
         self._shown_status, self._shown_at = status, time.monotonic()
         self._show_state(self._state(status))
         return status

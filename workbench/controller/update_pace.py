@@ -80,8 +80,6 @@ class UpdatePace:
             drawing = 0.0 if self._busy else PAGE_CORES
             left = (idle_s - self._idle_s) / wall_s + drawing
             self._adapt(min(default_threads() - used_s / wall_s, left))
-            if now.keys().isdisjoint(self._before):  # the next engine, whose charts are empty yet
-                self._began = time.monotonic()
             self._measured_at, self._before, self._idle_s = time.monotonic(), now, idle_s
         return self._busy_period_s if self._busy else 0.0
 
