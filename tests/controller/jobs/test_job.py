@@ -89,6 +89,14 @@ def wait_until(training: Training, *statuses: str) -> None:
         time.sleep(0.01)
 
 
+def paused_training(monkeypatch: pytest.MonkeyPatch, digits: Dataset, **behaviour: Any) -> Training:
+    """One engine, paused before its first step."""
+    training = fake_training(monkeypatch, digits, ["pytorch"], **behaviour)
+    training.pause()
+    wait_until(training, "paused", *ENDED)
+    return training
+
+
 def test_a_run_that_starts_can_be_paused_before_its_first_step(
     monkeypatch: pytest.MonkeyPatch, digits: Dataset
 ) -> None:
@@ -149,9 +157,7 @@ def test_a_run_whose_test_loss_is_not_finite_is_no_success() -> None:
 def test_a_single_step_stays_paused_to_the_eye(
     monkeypatch: pytest.MonkeyPatch, digits: Dataset
 ) -> None:
-    training = fake_training(monkeypatch, digits, ["pytorch"], step_ms=30)
-    training.pause()
-    wait_until(training, "paused", *ENDED)
+    training = paused_training(monkeypatch, digits, step_ms=30)
     (run,) = training.runs.values()
     for step in (1, 2, 3):
         training.step_once()
@@ -170,9 +176,7 @@ def test_a_single_step_stays_paused_to_the_eye(
 def test_a_single_step_that_takes_long_says_so(
     monkeypatch: pytest.MonkeyPatch, digits: Dataset
 ) -> None:
-    training = fake_training(monkeypatch, digits, ["pytorch"], step_ms=1500)
-    training.pause()
-    wait_until(training, "paused", *ENDED)
+    training = paused_training(monkeypatch, digits, step_ms=1500)
     training.step_once()
     time.sleep(0.7)
     training.advance()
@@ -184,9 +188,7 @@ def test_a_single_step_that_takes_long_says_so(
 def test_single_steps_that_are_asked_for_at_once_are_all_taken(
     monkeypatch: pytest.MonkeyPatch, digits: Dataset
 ) -> None:
-    training = fake_training(monkeypatch, digits, ["pytorch"], step_ms=200)
-    training.pause()
-    wait_until(training, "paused", *ENDED)
+    training = paused_training(monkeypatch, digits, step_ms=200)
     (run,) = training.runs.values()
     for _ in range(3):
         training.step_once()
@@ -204,9 +206,7 @@ def test_single_steps_that_are_asked_for_at_once_are_all_taken(
 def test_a_stop_right_after_a_single_step_is_a_stop(
     monkeypatch: pytest.MonkeyPatch, digits: Dataset
 ) -> None:
-    training = fake_training(monkeypatch, digits, ["pytorch"])
-    training.pause()
-    wait_until(training, "paused", *ENDED)
+    training = paused_training(monkeypatch, digits)
     (run,) = training.runs.values()
     training.step_once()
     deadline = time.monotonic() + PATIENCE_S
