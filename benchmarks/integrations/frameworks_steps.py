@@ -19,8 +19,9 @@ import transformers
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
 from benchmarks.integrations.frameworks_models import BATCH, TASKS, Task
-from workbench.compare.statistics import ratio, rounds_of
+from workbench.compare.statistics import ratio
 from workbench.integrations.huggingface import ORTTrainer
+from workbench.run_folder.throughput import rounds_of
 
 WARMUP, BURST = 4, 3
 

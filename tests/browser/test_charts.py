@@ -21,7 +21,7 @@ STEPS = 6000
 
 CHARTS_CELL = f"""
 import numpy as np
-from workbench.runs.record.reader import NewPoints
+from workbench.run_folder.run_reader import NewPoints
 from workbench.widgets import Charts
 
 def points(seconds, bad=()):

@@ -57,16 +57,6 @@ def test_values_at_a_step_are_those_of_the_record() -> None:
     assert math.isnan(Recording().at(3)["loss"])
 
 
-def test_the_mean_throughput_is_that_of_the_steps_after_the_warm_up() -> None:
-    one = Recording()
-    seconds = np.array([4.0, 2.0, 0.5, 0.25])
-    one.add(np.arange(1, 5), seconds, np.full(4, 8), np.ones(4), np.full(4, 2e6))
-    assert one.mean_rate(2) == pytest.approx(16 / 0.75)
-    assert one.mean_rate(0) == pytest.approx(32 / 6.75)
-    assert math.isnan(one.mean_rate(4))
-    assert math.isnan(Recording().mean_rate(2))
-
-
 def test_the_best_loss_is_found_again_after_going_back() -> None:
     one = recording(np.array([3.0, 2.0, 1.0, 5.0]))
     assert one.best_loss == (1.0, 3)

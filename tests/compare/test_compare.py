@@ -89,6 +89,15 @@ def test_a_comparison_plots_itself(comparison: Comparison) -> None:
     assert len(figure.axes[0].lines) == 3
 
 
+def test_its_runs_have_its_throughputs_wherever_they_are_shown(comparison: Comparison) -> None:
+    from workbench.runs.listing.read_row import RowReader
+
+    found = comparison.table()["samples_per_s"]
+    for engine, run in comparison.runs.items():
+        assert run.samples_per_s == found[engine]
+        assert RowReader(run.folder).read().samples_per_s == found[engine]
+
+
 @pytest.mark.fault
 def test_a_comparison_is_found_again(
     comparison: Comparison, monkeypatch: pytest.MonkeyPatch

@@ -14,7 +14,7 @@ from tests.runs.written import LAUNCHED, steps, write_run
 from workbench.compare import Comparison, compare_runs, load_comparison
 from workbench.compare.lockstep import LockstepPlan, make_plan
 from workbench.compare.record import ComparisonRecord
-from workbench.compare.statistics import largest_difference, ratio, rounds_of
+from workbench.compare.statistics import largest_difference, ratio
 from workbench.errors import RunError
 from workbench.machine.load import Load
 from workbench.run_folder.events import EventReader
@@ -187,14 +187,6 @@ def test_the_caption_names_the_source_of_the_numbers(comparison: Comparison) -> 
     for part in ("model-ondevice on rows", "batch 10", "62 steps", "1 thread", "a processor"):
         assert part in caption
     assert "first 2 not measured" in caption
-
-
-def test_a_round_is_its_samples_over_its_seconds() -> None:
-    seconds = np.array([7.0, 1.0, 3.0, 2.0, 2.0, 5.0])
-    samples = np.array([1, 10, 30, 5, 3, 100])
-    np.testing.assert_array_equal(rounds_of(seconds, samples, 1, 2), [10.0, 2.0])
-    np.testing.assert_array_equal(rounds_of(seconds, samples, 0, 3), [41 / 11, 108 / 9])
-    assert len(rounds_of(seconds, samples, 5, 2)) == len(rounds_of(seconds, samples, 9, 2)) == 0
 
 
 def test_the_interval_is_of_the_median_and_holds_ninety_five_percent() -> None:

@@ -15,7 +15,7 @@ from workbench.compare.differences import settings_of
 from workbench.compare.lockstep import LockstepPlan
 from workbench.compare.recorded_steps import NONE_YET, RecordedSteps
 from workbench.compare.run_comparison import NOT_LOCKSTEP
-from workbench.compare.statistics import Ratio, Speed, ratio, ratio_note, rounds_of, speeds
+from workbench.compare.statistics import Ratio, Speed, ratio, ratio_note, speeds
 from workbench.compare.verdict import _clause, _number, unpaired_verdict, verdict_of
 from workbench.errors import ConfigError
 from workbench.machine.load import Load
@@ -113,19 +113,6 @@ def test_an_interval_is_the_same_whenever_it_is_computed() -> None:
 
 
 INTERVAL = (1.4639852854784423, 1.3340569380009677, 1.7408461377882232)
-
-
-def test_rounds_are_those_that_are_whole() -> None:
-    seconds, samples = np.full(10, 0.5), np.full(10, 10)
-    for warmup, burst, rounds in (
-        (1, 3, 3),
-        (2, 3, 2),
-        (0, 10, 1),
-        (0, 11, 0),
-        (9, 1, 1),
-        (10, 1, 0),
-    ):
-        assert len(rounds_of(seconds, samples, warmup, burst)) == rounds, (warmup, burst)
 
 
 def test_why_there_is_no_ratio_or_interval() -> None:

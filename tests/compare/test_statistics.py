@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 
-from workbench.compare.statistics import largest_difference, ratio, rounds_of, speeds
-
-
-def test_rounds_leave_the_warm_up_and_the_incomplete_round_out() -> None:
-    seconds = np.array([9.0, 9.0, 1.0, 1.0, 2.0, 2.0, 5.0])
-    samples = np.full(7, 10)
-    np.testing.assert_allclose(rounds_of(seconds, samples, warmup=2, burst=2), [10.0, 5.0])
-    assert len(rounds_of(seconds[:1], samples[:1], warmup=2, burst=2)) == 0
+from workbench.compare.statistics import largest_difference, ratio, speeds
 
 
 def test_the_ratio_is_the_median_over_rounds_and_its_interval_holds_it() -> None:

@@ -12,7 +12,7 @@ from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
 from workbench.controller.view import View
 from workbench.models import Model
-from workbench.runs.record.reader import NewPoints
+from workbench.run_folder.run_reader import NewPoints
 
 __all__ = ["PATIENCE_S", "RecordingView", "until"]
 

@@ -24,9 +24,9 @@ from tests.ranks.networks import FailsOnRank1, large, sum_of_rows
 from workbench.controller import Controller, Setup
 from workbench.errors import ConfigError, RunError
 from workbench.run_folder.control import grant
+from workbench.run_folder.run_reader import NewPoints
 from workbench.runs import Run, prepare
 from workbench.runs.launch import launch
-from workbench.runs.record.reader import NewPoints
 
 STEPS = 20
 SETTINGS: dict[str, Any] = {

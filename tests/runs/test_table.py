@@ -13,7 +13,7 @@ from workbench.runs import runs
 def test_the_table_has_the_columns_that_it_says() -> None:
     columns = [
         *("id", "model", "engine", "trained_by", "status", "steps", "loss"),
-        *("mean_samples_per_s", "duration_s", "name", "tags", "error"),
+        *("samples_per_s", "duration_s", "name", "tags", "error"),
     ]
     assert list(runs().columns) == columns
     assert list(runs(active=True).columns) == [*columns, "folder"]
@@ -24,7 +24,7 @@ def test_the_table_has_the_columns_that_it_says() -> None:
     assert runs()["error"].isna().tolist() == [True, False]
     assert runs()["error"][1] == "It broke."
     [row] = runs(tag="x").to_dict("records")
-    assert (row["id"], row["steps"], row["loss"], row["mean_samples_per_s"]) == (run.id, 2, 2.0, 10)
+    assert (row["id"], row["steps"], row["loss"], row["samples_per_s"]) == (run.id, 2, 2.0, 10)
     assert (row["name"], row["tags"]) == ("", ("x",))
     assert (row["engine"], row["trained_by"]) == ("fake", "fake")
     run.folder.spec_path.write_text("[]")

@@ -190,19 +190,6 @@ class Recording:
         values = (last[SECONDS], last[SAMPLES], last[LAST], rate, last[MEMORY])
         return {"step": int(last[STEP]), **dict(zip(names, map(float, values), strict=True))}
 
-    def mean_rate(self, warmup_steps: int) -> float:
-        """Samples per second over all steps after the first `warmup_steps`; NaN if there are none.
-
-        As `runs.mean_samples_per_s`, from what is kept for the charts: the warm-up is part of it
-        where its steps are no longer kept, after a million others.
-        """
-        if self._last is None:
-            return float("nan")
-        before = self.at(warmup_steps)
-        start = [0.0, 0.0] if before["step"] == 0 else [before["seconds"], before["samples"]]
-        seconds, samples = self._last[[SECONDS, SAMPLES]] - start
-        return float(samples / seconds) if seconds > 0 else float("nan")
-
     def add_events(self, events: Sequence[Mapping[str, Any]]) -> None:
         """Add the evaluations among `events`."""
         self.evaluations.add(events)

@@ -11,6 +11,7 @@ from typing import Any
 from workbench.compare.comparison import Comparison
 from workbench.compare.lockstep import Lockstep, make_plan
 from workbench.compare.record import ComparisonRecord
+from workbench.compare.recorded_throughputs import record_throughputs
 from workbench.data import Dataset
 from workbench.errors import ConfigError
 from workbench.models import Model
@@ -85,6 +86,7 @@ def compare(
         {engine: functools.partial(start, engine, config) for engine, config in configs.items()},
         quiet_s=quiet_s,
         on_load=record.add_load,
+        on_end=functools.partial(record_throughputs, record.id),
     )
     lockstep.start()
     return Comparison(record.id, plan, engines, record.loads, lockstep=lockstep)

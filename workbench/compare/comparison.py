@@ -12,11 +12,12 @@ from workbench.compare.differences import differences_frame, settings_of
 from workbench.compare.lockstep import PAUSING, Lockstep, LockstepPlan
 from workbench.compare.recorded_steps import RecordedSteps, StepArrays
 from workbench.compare.run_texts import caption_of, failures, failures_badge
-from workbench.compare.statistics import Ratio, Speed, ratio_note, rounds_of, speeds
+from workbench.compare.statistics import Ratio, Speed, ratio_note, speeds
 from workbench.compare.verdict import Verdict, short_verdict, verdict_of
 from workbench.errors import RunError
 from workbench.machine.load import Load, total_load
 from workbench.progress import ProgressBar
+from workbench.run_folder.throughput import rounds_of
 from workbench.runs import Progress, Run, Status
 from workbench.runs.deadline import Deadline
 from workbench.runs.record.activity import ENDED
@@ -111,8 +112,8 @@ class Comparison:
     @property
     def progress(self) -> Progress:
         """Progress in optimizer steps, summed over the engines."""
-        done_steps = sum(run.progress.done_steps for run in self.runs.values())
-        return Progress(done_steps, self._plan.total * len(self.engines))
+        done = sum(run.progress.done_steps for run in self.runs.values())
+        return Progress(done, self._plan.total * len(self.engines))
 
     @property
     def error(self) -> str | None:
@@ -189,13 +190,12 @@ class Comparison:
             TimeoutError: the timeout expired; the comparison continues.
         """
         deadline = Deadline(timeout)
-        sleep = time.sleep if self._lockstep is None else self._lockstep.join
         with ProgressBar() as bar:
             while not self.ended:
                 if deadline.passed:
                     raise TimeoutError(f"{self.id} is still {self.status} after {timeout:g} s.")
                 bar.show(*self.progress, self.phase)
-                sleep(WAIT_POLL_S)
+                (self._lockstep.join if self._lockstep else time.sleep)(WAIT_POLL_S)
         if self._lockstep is not None and self._lockstep.error is not None:
             raise self._lockstep.error
         if self.status == "failed":
@@ -207,14 +207,14 @@ class Comparison:
         """One row per engine; `COLUMNS` describes the columns and their units."""
         import pandas as pd
 
-        found = self._speeds()
+        found = self.speeds()
         reference = self._steps(self.reference) if self.reference in self.runs else None
         rows = [self._row(engine, found.get(engine), reference) for engine in self.engines]
         return pd.DataFrame(rows, index=pd.Index(self.engines, name="engine"), columns=[*COLUMNS])
 
     def ratio(self, engine: str) -> Ratio:
         """Throughput of `engine` relative to the reference."""
-        speed = self._speeds().get(engine)
+        speed = self.speeds().get(engine)
         return speed.ratio if speed else Ratio(float("nan"), float("nan"), float("nan"))
 
     def rounds(self, engine: str) -> Any:
@@ -232,7 +232,7 @@ class Comparison:
         """Model, dataset, settings and machine of the numbers, and why ratios are missing."""
         if not self.runs:
             return ""
-        note = ratio_note(self._speeds(), len(self.engines))
+        note = ratio_note(self.speeds(), len(self.engines))
         return f"{caption_of(self.runs, self._plan)}{'. ' * bool(note)}{note}"
 
     def verdict(self) -> Verdict:
@@ -247,7 +247,7 @@ class Comparison:
         return failures_badge(self.runs) + found
 
     def _ratios(self) -> dict[str, Ratio]:
-        return {engine: speed.ratio for engine, speed in self._speeds().items()}
+        return {engine: speed.ratio for engine, speed in self.speeds().items()}
 
     def differences(self) -> pd.DataFrame:
         """The settings that differ between the engines' runs: one row a setting."""
@@ -279,7 +279,8 @@ class Comparison:
             )
         return self._lockstep
 
-    def _speeds(self) -> dict[str, Speed]:
+    def speeds(self) -> dict[str, Speed]:
+        """Throughput and ratio of each engine that was started."""
         rounds = {engine: self.rounds(engine) for engine in self.runs}
         # A single engine would be compared with itself.
         return speeds(rounds, self.reference if len(self.engines) > 1 else "")
@@ -295,5 +296,5 @@ class Comparison:
         if engine not in self.runs or speed is None:
             status = "not started" if self.ended else "waiting"
             return row_without_run("unreadable" if engine in self._unreadable else status)
-        row = measured_row(self.runs[engine], speed, self._steps(engine), reference)
-        return {**row, "warning": self.warning}
+        run, steps = self.runs[engine], self._steps(engine)
+        return {**measured_row(run, speed, steps, reference), "warning": self.warning}

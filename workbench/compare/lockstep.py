@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 from workbench.machine.load import Load, LoadMeter, wait_for_quiet
 from workbench.run_folder.control import Poll, grant
+from workbench.run_folder.throughput import round_length
 from workbench.runs import Run
 
-ROUNDS = 20
-"""Target number of rounds: enough for a confidence interval, few enough for long bursts."""
 PAUSING = "pausing after the current burst"
 """Phase until the engine that starts, or takes its turn, has done so."""
 QUIET_LIMIT_S = 120.0
@@ -41,7 +40,7 @@ class LockstepPlan(NamedTuple):
 def make_plan(steps: int, warmup_steps: int) -> LockstepPlan:
     """Divide `steps` into a warm-up and about twenty rounds of equal bursts."""
     warmup = min(warmup_steps, steps // 2)
-    return LockstepPlan(warmup=warmup, burst=max(1, (steps - warmup) // ROUNDS), total=steps)
+    return LockstepPlan(warmup=warmup, burst=round_length(steps, warmup), total=steps)
 
 
 class Lockstep:
@@ -54,6 +53,7 @@ class Lockstep:
         *,
         quiet_s: float = 0.0,
         on_load: Callable[[Load | None], None] = lambda _: None,
+        on_end: Callable[[], None] = lambda: None,
     ) -> None:
         """Create the controller; `start` starts it.
 
@@ -63,11 +63,13 @@ class Lockstep:
             quiet_s: before starting, wait until the machine has been idle for this many seconds.
             on_load: called after each round with the load of other programs (None: not known), from
                 the controlling thread, while no run is active.
+            on_end: called once all runs have ended, from the controlling thread.
         """
         self._plan = plan
         self._launchers = launchers
         self._quiet_s = quiet_s
         self._on_load = on_load
+        self._on_end = on_end
         self._runs: dict[str, Run] = {}
         self._done: dict[str, int] = {}
         self._meter = LoadMeter(self._watchdog_pids)
@@ -152,6 +154,7 @@ class Lockstep:
                     self._end(run)
                 except Exception as error:
                     self._error = self._error or error
+            self._on_end()
 
     def _wait_for_quiet(self) -> None:
         limit_s = self._quiet_s + QUIET_LIMIT_S

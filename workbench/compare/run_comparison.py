@@ -30,7 +30,7 @@ from workbench.compare.verdict import (
 from workbench.display.quantities import thread_count
 from workbench.errors import ConfigError, value_text
 from workbench.machine.machine import machine_sentence
-from workbench.runs import Run, load_run, mean_samples_per_s
+from workbench.runs import Run, load_run
 from workbench.settings.engines import REFERENCE
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ MAY_DIFFER = ("engine", "versions.", "machine.", "samples")
 class RunComparison:
     """Recorded runs, returned by `compare_runs`.
 
-    Throughput is the mean over all steps after the warm-up. Ratios are of these means: there are
-    no rounds with the same load for all runs, so there is no interval. Of runs that one comparison
-    measured in lockstep, both are those of that comparison.
+    Throughput is that of the run, see `Run.samples_per_s`. Ratios are of these: there are no rounds
+    with the same load for all runs, so there is no interval. Of runs that one comparison measured
+    in lockstep, both are those of that comparison.
     """
 
     def __init__(self, runs: Sequence[Run]) -> None:
@@ -116,10 +116,7 @@ class RunComparison:
         if self._together is not None:
             return self._together.table().set_index(pd.Index([*self.runs], name="run"))
         points = {name: run.follow().poll() for name, run in self.runs.items()}
-        speeds = {
-            name: mean_samples_per_s(points[name], run.config.warmup_steps)
-            for name, run in self.runs.items()
-        }
+        speeds = {name: run.samples_per_s_of(points[name]) for name, run in self.runs.items()}
         unlike = self._unlike
         rows = [
             self._row(

@@ -31,27 +31,6 @@ class Speed(NamedTuple):
     """Number of rounds that both values are computed from."""
 
 
-def rounds_of(seconds: np.ndarray, samples: np.ndarray, warmup: int, burst: int) -> np.ndarray:
-    """Throughput of each complete round, in samples per second.
-
-    Args:
-        seconds: (steps,) duration of each step.
-        samples: (steps,) samples in each step.
-        warmup: number of steps before the first round.
-        burst: steps in a round.
-
-    Returns:
-        (rounds,) float64.
-    """
-    rounds = max(0, (len(seconds) - warmup) // burst)
-    shape = (rounds, burst)
-    stop = warmup + rounds * burst
-    return np.asarray(
-        samples[warmup:stop].reshape(shape).sum(axis=1)
-        / seconds[warmup:stop].reshape(shape).sum(axis=1)
-    )
-
-
 def speeds(rounds: Mapping[str, np.ndarray], reference: str) -> dict[str, Speed]:
     """Throughput and ratio of each engine, from the same rounds.
 

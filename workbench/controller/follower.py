@@ -15,9 +15,9 @@ from workbench.controller.update_pace import always, next_update
 from workbench.controller.view import View
 from workbench.display.quantities import duration_text
 from workbench.errors import RunError
+from workbench.run_folder.run_reader import RunReader
 from workbench.runs.record.activity import ENDED
 from workbench.runs.record.labelled_run import total_duration_s
-from workbench.runs.record.reader import RunReader
 from workbench.runs.run_title import step_word
 
 PERIOD_S = 0.1

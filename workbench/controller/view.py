@@ -16,8 +16,8 @@ from workbench.controller.state import State
 from workbench.controller.tasks.task import TaskState
 from workbench.models import Model
 from workbench.profiling import Profile
+from workbench.run_folder.run_reader import NewPoints
 from workbench.runs import Run
-from workbench.runs.record.reader import NewPoints
 
 
 class View:

@@ -114,6 +114,10 @@ class SummaryRecord(_Record):
     resume_error: CauseRecord | None = None
     """Why the run could not be resumed since; the other fields are from before."""
     steps: Count | None = None
+    samples_per_s: float | None = Field(default=None, allow_inf_nan=False, ge=0)
+    """Its throughput, see `throughput`; after a comparison the one that this has found."""
+    best_loss: float | None = Field(default=None, allow_inf_nan=False)
+    """The lowest loss of a batch."""
     evaluation: EvaluationRecord | None = None
     peak_rss_bytes: Count | None = None
     rank_peak_rss_bytes: list[Count] | None = None

@@ -8,7 +8,6 @@ from __future__ import annotations
 from workbench.runs.load_run import load_run, undelete
 from workbench.runs.prepare import dataset_of, from_base, prepare
 from workbench.runs.record.activity import Progress, Status
-from workbench.runs.record.throughput import mean_samples_per_s
 from workbench.runs.run import Run
 from workbench.runs.table import runs
 from workbench.runs.train import resume, train
@@ -21,7 +20,6 @@ __all__ = [
     "dataset_of",
     "from_base",
     "load_run",
-    "mean_samples_per_s",
     "prepare",
     "purge_trash",
     "resume",

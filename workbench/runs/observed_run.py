@@ -10,11 +10,12 @@ from workbench.errors import RunFolderError
 from workbench.files.advisory_lock import is_locked
 from workbench.run_folder.checkpoint import latest_checkpoint
 from workbench.run_folder.run_folder import RunFolder
+from workbench.run_folder.run_reader import NewPoints, RunReader
+from workbench.run_folder.throughput import throughput
 from workbench.runs.failure import ends_early, failure_cause
 from workbench.runs.launch import Worker
 from workbench.runs.record.activity import ENDED, Activity, Progress, Status
 from workbench.runs.record.labelled_run import LabelledRun
-from workbench.runs.record.reader import RunReader
 from workbench.runs.record.recorded_run import RecordedRun
 from workbench.runs.run_title import step_word
 from workbench.settings.config import TrainingConfig, read_config
@@ -94,6 +95,20 @@ class ObservedRun(LabelledRun, RecordedRun):
         """Seconds from launch to the end of the first step; NaN before it."""
         end = self._activity.now().first_step_time or math.nan
         return end - float(self.spec.get("launched") or math.nan)
+
+    @property
+    def samples_per_s(self) -> float:
+        """Throughput: the median over about twenty rounds of equal length after the warm-up; of a
+        run that was trained in a comparison the one that the comparison has found. NaN before."""
+        return self.samples_per_s_of(None)
+
+    def samples_per_s_of(self, points: NewPoints | None) -> float:
+        """`samples_per_s` without reading the log again: `points` are all that it holds."""
+        recorded = (self.summary or {}).get("samples_per_s")
+        if recorded is not None:
+            return float(recorded)
+        found = RunReader(self.folder).poll() if points is None else points
+        return throughput(found, self.config.warmup_steps, self.progress.total_steps)
 
     @property
     def reason(self) -> str:

@@ -10,7 +10,6 @@ from workbench.errors import ConfigError, RunFolderError
 from workbench.run_folder.labels import labels_or_problem
 from workbench.run_folder.run_folder import RunFolder, home
 from workbench.runs.active import active_folders
-from workbench.runs.record.throughput import mean_samples_per_s
 from workbench.runs.run import Run
 from workbench.runs.run_title import trained_by
 from workbench.runs.trash import deleted_folders
@@ -23,10 +22,9 @@ def runs(*, active: bool = False, deleted: bool = False, tag: str | None = None)
     """The runs in this working directory, newest first.
 
     Columns: id, model, engine, trained_by (the engine, and how many processes or clients share the
-    work if several do), status, steps, loss (last recorded), mean_samples_per_s (over all measured
-    steps; the `samples_per_s` of a comparison is over its rounds), duration_s, name (display name),
-    tags, error (why it failed, or why its record is unreadable). No code that a record names is
-    imported or executed.
+    work if several do), status, steps, loss (last recorded), samples_per_s, duration_s, name
+    (display name), tags, error (why it failed, or why its record is unreadable). No code that a
+    record names is imported or executed.
 
     Args:
         active: only runs whose worker is alive, of all directories, with the additional column
@@ -43,7 +41,7 @@ def runs(*, active: bool = False, deleted: bool = False, tag: str | None = None)
     if active and deleted:
         raise ConfigError(["active=True and deleted=True exclude each other."])
     columns = ["id", "model", "engine", "trained_by", "status", "steps", "loss"]
-    columns += ["mean_samples_per_s", "duration_s", "name", "tags", "error"]
+    columns += ["samples_per_s", "duration_s", "name", "tags", "error"]
     if active:
         rows = [{**_row(path), "folder": str(path)} for path in active_folders()]
         columns.append("folder")
@@ -85,7 +83,7 @@ def _row(path: Path) -> dict[str, Any]:
         "status": run.status,
         "steps": len(points.step),
         "loss": points.loss[-1] if len(points.loss) else float("nan"),
-        "mean_samples_per_s": mean_samples_per_s(points, run.config.warmup_steps),
+        "samples_per_s": run.samples_per_s_of(points),
         "duration_s": run.duration_s,
         "name": labels.name,
         "tags": labels.tags,

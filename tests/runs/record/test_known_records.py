@@ -17,7 +17,8 @@ from workbench.errors import ConfigError, DataError, RunError
 from workbench.run_folder import checkpoint
 from workbench.run_folder.checkpoint import write_checkpoint
 from workbench.run_folder.run_folder import RunFolder
-from workbench.runs import Run, load_run, mean_samples_per_s, prepare, runs, train
+from workbench.runs import Run, load_run, prepare, runs, train
+from workbench.runs.listing.index import RunIndex
 
 
 def test_the_history_is_the_record() -> None:
@@ -51,7 +52,7 @@ def test_an_empty_record_has_no_points() -> None:
     assert points.restored_step is None
     assert points.events == []
     assert len(run.history) == len(run.evaluations) == 0
-    assert math.isnan(mean_samples_per_s(points, 0))
+    assert math.isnan(run.samples_per_s)
     assert (run.status, run.phase) == ("starting", "starting the worker")
     assert math.isnan(run.startup_s)
     assert run.progress == (0, 3)
@@ -85,11 +86,18 @@ def test_the_confusion_of_the_last_evaluation_has_the_accuracy_of_each_class() -
 
 
 @pytest.mark.parametrize(
-    ("warmup", "expected"), [(0, 40 / 4.0), (1, 30 / 2.0), (3, 10 / 0.5), (4, math.nan)]
+    ("warmup", "expected"), [(0, (10 + 20) / 2), (1, 20.0), (2, 20.0), (3, 20.0), (4, math.nan)]
 )
 def test_throughput_leaves_the_warm_up_out(warmup: int, expected: float) -> None:
-    points = write_run("a", [steps(1, [2.0, 1.0, 0.5, 0.5])]).follow().poll()
-    np.testing.assert_allclose(mean_samples_per_s(points, warmup), expected, rtol=1e-12)
+    run = write_run("a", [steps(1, [2.0, 1.0, 0.5, 0.5])], warmup_steps=warmup, steps=4)
+    np.testing.assert_allclose(run.samples_per_s, expected, rtol=1e-12)
+
+
+def test_the_summary_says_what_a_comparison_has_found() -> None:
+    run = write_run("a", [steps(1, [1.0, 0.5])], {"status": "completed", "samples_per_s": 17.5})
+    assert run.samples_per_s == 17.5
+    [row] = RunIndex().poll().rows
+    assert row.samples_per_s == 17.5
 
 
 def test_startup_is_from_launch_to_the_first_record_of_steps() -> None:
@@ -259,7 +267,7 @@ def test_the_list_has_the_newest_run_first_and_its_figures() -> None:
     assert list(listed["status"]) == ["running", "completed"]
     assert list(listed["steps"]) == [0, 3]
     np.testing.assert_array_equal(listed["loss"], [math.nan, 1.5])
-    np.testing.assert_array_equal(listed["mean_samples_per_s"], [math.nan, 20.0])
+    np.testing.assert_array_equal(listed["samples_per_s"], [math.nan, 20.0])
     assert list(load_run(ended.id).history["loss"]) == [3.0, 2.0, 1.5]
     assert load_run(ended.folder.path).id == ended.id
 

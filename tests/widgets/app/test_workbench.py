@@ -38,8 +38,8 @@ def test_train_draws_every_step_and_keeps_a_figure(make_page: MakePage) -> None:
     assert losses[-1] < losses[0]
     assert (rates > 0).all()
     assert (memory > 1).all()
-    [mean] = wb.runs()["mean_samples_per_s"]
-    assert page.trainer.charts.rates == {"fake": pytest.approx(mean)}, "as in the list of runs"
+    [found] = wb.runs()["samples_per_s"]
+    assert page.trainer.charts.rates == {"fake": pytest.approx(found)}, "as in the list of runs"
     picture, table = page._figure.outputs
     assert base64.b64decode(picture["data"]["image/png"]).startswith(b"\x89PNG")
     assert picture["metadata"]["image/png"]["alt"] == page.status.message
@@ -154,7 +154,7 @@ def test_another_model_can_be_chosen_while_the_figure_of_a_run_is_made(
     assert page.trainer.charts.hint.startswith(elsewhere)
 
 
-def test_an_engine_has_its_mean_throughput_as_soon_as_the_next_one_trains(
+def test_an_engine_has_its_throughput_as_soon_as_the_next_one_trains(
     make_page: MakePage,
 ) -> None:
     page = make_page(model=None)
@@ -168,8 +168,8 @@ def test_an_engine_has_its_mean_throughput_as_soon_as_the_next_one_trains(
     Follower(job, views, views.show_state).poll()
     charts = page.trainer.charts
     assert list(charts.rates) == ["fake"]
-    assert charts.rates["fake"] == charts.recording("fake").mean_rate(trained.config.warmup_steps)
-    assert charts.rates_note == "mean, one after another"
+    assert charts.rates["fake"] == trained.samples_per_s
+    assert charts.rates_note == "median, one after another"
 
 
 def test_how_a_run_ended_is_not_said_once_it_is_deleted(make_page: MakePage) -> None:

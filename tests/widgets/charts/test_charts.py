@@ -16,7 +16,7 @@ from traitlets import TraitError
 
 from workbench.chart_series import COLUMNS, Recording
 from workbench.errors import ConfigError, RunError
-from workbench.runs.record.reader import NewPoints
+from workbench.run_folder.run_reader import NewPoints
 from workbench.settings.engines import engine_table
 from workbench.widgets.charts import Charts
 from workbench.widgets.charts.messages import OVERVIEW_BLOCKS

@@ -25,7 +25,6 @@ def show_run(run: Run, json: bool) -> None:
 def run_facts(run: Run) -> dict[str, Any]:
     """The main facts of a run."""
     from workbench.run_folder.labels import labels_or_problem
-    from workbench.runs.record.throughput import mean_samples_per_s
 
     points = run.follow().poll()
     evaluations = frame_rows(run.evaluations)
@@ -49,7 +48,7 @@ def run_facts(run: Run) -> dict[str, Any]:
             for name in ("perplexity", "r2", "mean_absolute_error")
             if last.get(name) is not None
         },
-        "mean_samples_per_s": mean_samples_per_s(points, run.config.warmup_steps),
+        "samples_per_s": run.samples_per_s_of(points),
         "peak_rss_bytes": summary.get("peak_rss_bytes"),
         "startup_s": run.startup_s,
         "duration_s": run.duration_s,

@@ -80,7 +80,7 @@ def _ratio_text(median: float, low: float, high: float) -> str:
 
 
 def _row(name: str, run: Run, measured_per_s: float) -> list[str]:
-    """The row of a run; its throughput is its mean where none was measured otherwise."""
+    """The row of a run; its throughput is its own where none was measured with others."""
     row = RowReader(run.folder).read()
     metric = row.metric_name
     peak_bytes = (run.summary or {}).get("peak_rss_bytes")

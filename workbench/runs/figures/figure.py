@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from workbench.run_folder.run_reader import NewPoints
     from workbench.runs.observed_run import ObservedRun
-    from workbench.runs.record.reader import NewPoints
 
 SMOOTH_POINTS = 60
 """Approximate number of points of a throughput curve, each the mean over adjacent steps."""

@@ -69,6 +69,7 @@ class RowReader:
             summary, problem = self._summary()
         status, reason = self._status(spec, summary, problem, scan.state)
         labels, label_problem = labels_or_problem(folder)
+        figures = _figures(summary)
         metric_name, metric = _metric((summary or {}).get("evaluation") or scan.evaluation)
         return RunRow(
             id=folder.id,
@@ -87,11 +88,11 @@ class RowReader:
             steps=scan.steps or int((summary or {}).get("steps") or 0),
             total_steps=config.total_steps(spec["samples"]),
             last_loss=scan.last_loss,
-            best_loss=math.nan if quick else scan.best_loss,
+            best_loss=figures.get("best_loss", math.nan if quick else scan.best_loss),
             metric_name=metric_name,
             metric=metric,
-            samples_per_s=math.nan if quick else scan.samples_per_s,
-            sampled=scan.sampled,
+            samples_per_s=figures.get("samples_per_s", math.nan if quick else scan.samples_per_s),
+            sampled=scan.sampled and not figures,
             curve=() if quick else scan.curve.points(),
             complete=not quick,
             tags=labels.tags,
@@ -127,6 +128,12 @@ class RowReader:
         parts += [summary["reason"]] if summary.get("reason") else []
         parts += [f"It could not be resumed: {refused['message']}"] if refused else []
         return summary["status"], " ".join(parts)
+
+
+def _figures(summary: dict[str, Any] | None) -> dict[str, float]:
+    """What the worker has read from the whole log; nothing of a run in progress or killed."""
+    found = {name: (summary or {}).get(name) for name in ("best_loss", "samples_per_s")}
+    return {name: float(value) for name, value in found.items() if value is not None}
 
 
 def _metric(evaluation: dict[str, Any] | None) -> tuple[str, float]:

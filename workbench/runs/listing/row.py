@@ -45,9 +45,10 @@ class RunRow:
     """Of the last evaluation: accuracy, perplexity, r2, mean_absolute_error or test_loss."""
     metric: float = math.nan
     samples_per_s: float = math.nan
-    """Mean over the measured steps that were read, after the warm-up; see `sampled`."""
+    """See `Run.samples_per_s`; of a run that has no summary of it, the mean of the measured steps
+    that were read."""
     sampled: bool = False
-    """Whether the record is so long that only a sample of its steps was read."""
+    """Whether best loss and throughput are of a sample of the steps, as the log is long."""
     complete: bool = True
     """Whether best loss, throughput and curve were read; see `RunIndex.complete`."""
     curve: tuple[float, ...] = ()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.run_folder.events import Event
 from workbench.run_folder.run_folder import RunFolder
-from workbench.runs.record.reader import RunReader
+from workbench.run_folder.run_reader import RunReader
 from workbench.settings.config import TrainingConfig
 from workbench.settings.federation import FederationOptions
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.runs.record.reader import NewPoints
+from workbench.run_folder.run_reader import NewPoints
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.data import Dataset, load_saved_dataset
 from workbench.run_folder.run_folder import RunFolder
+from workbench.run_folder.run_reader import RunReader
 from workbench.run_folder.statistics import Statistics, read_statistics
 from workbench.runs.record.federation import Federation
 from workbench.runs.record.history import (
@@ -15,7 +16,6 @@ from workbench.runs.record.history import (
     history_frame,
     layers_frame,
 )
-from workbench.runs.record.reader import RunReader
 from workbench.runs.record.worst_predictions import WorstPrediction, worst_predictions
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from workbench.controller.request_thread import RequestThread
 from workbench.errors import ConfigError, RunError
 from workbench.figures.curve_style import curve_styles
 from workbench.files.output_file import output_path
-from workbench.runs.record.reader import NewPoints
+from workbench.run_folder.run_reader import NewPoints
 from workbench.widgets.bundle import bundle
 from workbench.widgets.charts.export import FORMATS, ChartFile, write_chart
 from workbench.widgets.charts.hints import WAITING_HINT

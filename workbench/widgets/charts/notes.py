@@ -9,9 +9,9 @@ import traitlets
 
 from workbench.widgets.charts.hints import EMPTY_HINT
 
-OF_ROUNDS, OF_RUN = "median of rounds", "mean after the warm-up"
+OF_ROUNDS, OF_RUN = "median of rounds", "median after the warm-up"
 """What the throughput of a whole run is: measured in turn with others, or alone."""
-IN_SEQUENCE = "mean, one after another"
+IN_SEQUENCE = "median, one after another"
 """`OF_RUN` of engines that train one after another, under whatever load there is then."""
 
 

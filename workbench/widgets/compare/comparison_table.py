@@ -30,7 +30,7 @@ SHOWN = {
 OF_RUNS = {
     "samples_per_s": (
         f"samples/s, {OF_RUN}",
-        "samples per second: mean over the steps after the warm-up",
+        "samples per second: median over about twenty equal parts of the run after the warm-up",
     ),
 }
 """Unit and meaning of a column where they differ for runs that were recorded separately."""
@@ -86,8 +86,7 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
 
     @property
     def throughputs(self) -> tuple[dict[str, float], str]:
-        """Samples/s of each row that has them, and what they are: "median of rounds", or
-        "mean after the warm-up"."""
+        """Samples/s of each row that has them, and what they are: `OF_ROUNDS` or `OF_RUN`."""
         cells = {row["engine"]: row["cells"]["samples_per_s"] for row in self.rows}
         found = {name: cell for name, cell in cells.items() if cell is not None}
         return found, OF_RUN if self._separately else OF_ROUNDS

@@ -14,9 +14,9 @@ from workbench.controller.request_thread import RequestThread
 from workbench.controller.update_pace import BUSY_PERIOD_S, next_update
 from workbench.errors import RunFolderError
 from workbench.figures.curve_style import curve_styles
+from workbench.run_folder.run_reader import RunReader
 from workbench.runs import Run
 from workbench.runs.listing import Changes
-from workbench.runs.record.reader import RunReader
 from workbench.widgets.charts import NOTHING_HINT, OF_RUN, Charts
 from workbench.widgets.compare.comparison_table import ComparisonTable
 from workbench.widgets.compare.differences_table import DifferencesTable
@@ -227,11 +227,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
             due = self._updates > 0
         else:
             due = self._updates % RECORDED_RATIOS == 1
-            rates = {
-                name: self.charts.recording(name).mean_rate(run.config.warmup_steps)
-                for name, run in comparison.runs.items()
-                if run.ended
-            }
+            rates = {name: run.samples_per_s for name, run in comparison.runs.items() if run.ended}
             self.charts.show_rates(rates, OF_RUN)
         if due:
             self._show_ratios(comparison)

@@ -16,9 +16,9 @@ from workbench.controller.recorded_runs.worst_rows import WorstRowsReader
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.run_folder.events import Event
+from workbench.run_folder.run_reader import NewPoints
 from workbench.runs import Run
 from workbench.runs.record.activity import ENDED
-from workbench.runs.record.reader import NewPoints
 from workbench.widgets.charts import (
     DATA_HINT,
     EMPTY_HINT,
@@ -233,13 +233,10 @@ class TrainView(View):
                 self._show_rates({engine: self._job.runs[engine] for engine in before})
 
     def _show_rates(self, runs: Mapping[str, Run]) -> None:
-        """The mean throughput of each of these runs, as in the list of runs."""
+        """The throughput of each of these runs, as in the list of runs."""
         charts = self._parts.charts
         self._rated = set(runs)
-        rates = {
-            engine: charts.recording(engine).mean_rate(run.config.warmup_steps)
-            for engine, run in runs.items()
-        }
+        rates = {engine: run.samples_per_s for engine, run in runs.items()}
         if self._ended is not None:  # those that were not started will not be either
             rates = dict.fromkeys(self._ended.engines, math.nan) | rates
         several = self._job is not None and len(self._job.engines) > 1

@@ -1,0 +1,70 @@
+"""Rounds of known steps, and the throughput of a run."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from workbench.run_folder.run_reader import NewPoints
+from workbench.run_folder.throughput import (
+    ROUNDS,
+    figures_of_steps,
+    round_length,
+    rounds_of,
+    throughput,
+)
+
+
+def points(seconds: list[float], losses: list[float] | None = None, first: int = 1) -> NewPoints:
+    steps = np.arange(first, first + len(seconds))
+    found = np.ones(len(seconds)) if losses is None else np.array(losses, dtype=float)
+    samples = np.full(len(seconds), 10)
+    return NewPoints(steps, steps, found, np.array(seconds, dtype=float), samples, steps * 1.0, [])
+
+
+def test_a_round_is_its_samples_over_its_seconds() -> None:
+    seconds = np.array([7.0, 1.0, 3.0, 2.0, 2.0, 5.0])
+    samples = np.array([1, 10, 30, 5, 3, 100])
+    np.testing.assert_array_equal(rounds_of(seconds, samples, 1, 2), [10.0, 2.0])
+    np.testing.assert_array_equal(rounds_of(seconds, samples, 0, 3), [41 / 11, 108 / 9])
+
+
+@pytest.mark.parametrize(
+    ("warmup", "length", "rounds"),
+    [(1, 3, 3), (2, 3, 2), (0, 10, 1), (0, 11, 0), (9, 1, 1), (10, 1, 0), (12, 1, 0)],
+)
+def test_rounds_are_those_that_are_whole(warmup: int, length: int, rounds: int) -> None:
+    seconds, samples = np.full(10, 0.5), np.full(10, 10)
+    assert len(rounds_of(seconds, samples, warmup, length)) == rounds
+
+
+@pytest.mark.parametrize("steps", [1, 19, 62, 4020, 10**6])
+def test_there_are_about_twenty_rounds(steps: int) -> None:
+    rounds = (steps - 2) // round_length(steps, 2)
+    assert rounds == max(steps - 2, -1) if steps < ROUNDS else ROUNDS <= rounds < 2 * ROUNDS
+
+
+def test_a_disturbance_of_a_few_steps_does_not_count() -> None:
+    seconds = [9.0, 9.0, *[0.5] * 200]
+    undisturbed = throughput(points(seconds), 2, 202)
+    seconds[50:53] = [30.0] * 3
+    assert throughput(points(seconds), 2, 202) == undisturbed == 20.0
+
+
+def test_before_the_first_whole_round_it_is_a_mean() -> None:
+    seconds = [9.0, 9.0, 1.0, 3.0]
+    assert throughput(points(seconds), 2, 202) == 5.0
+    assert math.isnan(throughput(points(seconds[:2]), 2, 202))
+
+
+def test_steps_that_a_damaged_record_lacks_do_not_shift_the_warm_up() -> None:
+    assert throughput(points([0.5, 0.5, 0.25], first=3), 4, 5) == 40.0
+
+
+def test_the_figures_of_a_summary_are_what_json_holds() -> None:
+    assert figures_of_steps(points([]), 0, 5) == {"samples_per_s": None, "best_loss": None}
+    found = figures_of_steps(points([0.5] * 3, [2.0, math.nan, 1.5]), 0, 3)
+    assert found == {"samples_per_s": 20.0, "best_loss": 1.5}
+    assert figures_of_steps(points([0.5], [math.nan]), 0, 3)["best_loss"] is None

@@ -1,0 +1,38 @@
+"""The throughputs that a comparison has found, in the records of its runs."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+
+from workbench.compare.load_comparison import load_comparison
+from workbench.errors import RunFolderError
+from workbench.files.advisory_lock import acquire_lock
+from workbench.run_folder.run_folder import RunFolder
+
+
+def record_throughputs(comparison_id: str) -> None:
+    """Let the runs of an ended comparison have its throughputs wherever they are shown.
+
+    A run that cannot be written, that was deleted or that is resumed already keeps the median of
+    its own rounds, which differs where the machine was disturbed.
+    """
+    with contextlib.suppress(RunFolderError):
+        comparison = load_comparison(comparison_id)
+        for engine, speed in comparison.speeds().items():
+            if math.isfinite(speed.samples_per_s):
+                _record(comparison.runs[engine].folder, speed.samples_per_s)
+
+
+def _record(folder: RunFolder, samples_per_s: float) -> None:
+    with contextlib.suppress(RunFolderError, OSError):
+        # While it is held, no other process can resume or delete the run.
+        lock = acquire_lock(folder.watchdog_lock_path, wait=False)
+        try:
+            summary = folder.read_summary()
+            if summary is not None:
+                folder.write_summary({**summary, "samples_per_s": samples_per_s})
+        finally:
+            if lock is not None:
+                os.close(lock)
