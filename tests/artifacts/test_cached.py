@@ -52,7 +52,7 @@ def phases(run: Run) -> list[str]:
 def from_cache(run: Run) -> bool:
     """Whether the export came from there, as the record and the statistics of the run say."""
     assert run.statistics is not None
-    told = any(phase.startswith("the exported graph was in the cache") for phase in phases(run))
+    told = any(phase.startswith("using the exported graph of the cache") for phase in phases(run))
     assert told == (run.statistics.graphs[0].cache_s is not None)
     assert told == ("from the cache" in str(run.statistics))
     assert told != ("exporting the model for training" in phases(run))

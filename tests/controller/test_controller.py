@@ -456,6 +456,20 @@ def test_a_wrong_setting_is_told_in_place_of_a_result_until_it_is_mended(make: M
     assert controller.state == result
 
 
+def test_the_result_comes_back_when_what_was_refused_is_mended(make: Make) -> None:
+    controller, _ = make()
+    controller.typed.set(steps=2)
+    controller.train()
+    assert controller.wait(PATIENCE_S)
+    result = controller.state
+    controller.typed.type("quiet_s", "soon")
+    controller.compare()
+    assert controller.wait(PATIENCE_S)
+    assert controller.state.level == "error"
+    controller.typed.type("quiet_s", "")
+    assert controller.state == result
+
+
 def test_a_wrong_setting_is_told_after_a_stop_too(make: Make) -> None:
     controller, _ = make()
     controller.typed.set(steps=100_000)

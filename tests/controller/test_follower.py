@@ -7,13 +7,16 @@ from collections.abc import Callable
 import pytest
 
 from tests.runs.written import append, steps, write_run
+from workbench.compare import Comparison
+from workbench.compare.lockstep import make_plan
 from workbench.controller import follower as module
 from workbench.controller.follower import CONTROLLED_S, LOOK_S, SOON_S, Follower
-from workbench.controller.jobs.job import Training
+from workbench.controller.jobs.job import ComparisonJob, Training
 from workbench.controller.state import State
 from workbench.controller.update_pace import always
 from workbench.controller.view import View
 from workbench.errors import RunError
+from workbench.machine.load import Load
 from workbench.runs import Run
 
 STARTED = {"event": "started", "pid": 1, "engine": "fake"}
@@ -130,10 +133,38 @@ def test_a_run_whose_loss_diverged_is_no_success() -> None:
     states: list[State] = []
     Follower(Training.of(run), View(), states.append).poll()
     [state] = states
-    assert state.level == "paused"
+    assert (state.level, state.caveat) == ("paused", "loss diverged")
     first, second = state.message.splitlines()
     assert first.startswith("fake: loss diverges from step 21: more than twice its first values;")
     assert second.startswith("Trained model-a on fake: 120 steps")
+
+
+def test_a_comparison_on_a_busy_machine_is_no_success() -> None:
+    done = {"status": "completed", "steps": 30}
+    engines = ("pytorch", "ondevice")
+    runs = {each: write_run(each, [steps(1, [0.1] * 30)], done, engine=each) for each in engines}
+    busy = Load(wall_s=10.0, other_s=9.0, cores=2)
+    states: list[State] = []
+    for loads in ([busy], []):
+        comparison = Comparison("c", make_plan(30, 2), [*engines], loads, runs=runs)
+        Follower(ComparisonJob(comparison), View(), states.append).poll()
+    disturbed, quiet = states
+    assert (disturbed.level, disturbed.caveat) == ("paused", "machine was busy")
+    first, second = disturbed.message.splitlines()
+    assert first == quiet.message == "Compared pytorch and ondevice on model-pytorch."
+    assert "these ratios are not reliable" in second
+    assert "“Wait for idle machine (s)”" in second
+    assert (quiet.level, quiet.caveat) == ("done", "")
+
+
+def test_the_epoch_is_that_of_the_engine_whose_step_is_told() -> None:
+    ahead = write_run("a", [STARTED, steps(1, [0.1] * 7)], engine="pytorch", steps=30)
+    behind = write_run("b", [STARTED, steps(1, [0.1])], engine="ondevice", steps=30)
+    runs = {"pytorch": ahead, "ondevice": behind}
+    states: list[State] = []
+    comparison = Comparison("c", make_plan(30, 2), [*runs], runs=runs)
+    Follower(ComparisonJob(comparison), View(), states.append).poll()
+    assert states[-1].detail == "step 7 of 30, epoch 3"
 
 
 def test_the_pace_is_measured_anew_whenever_training_begins_or_goes_on(

@@ -24,7 +24,12 @@ def test_a_step_is_done_as_soon_as_its_job_has_ended() -> None:
     steps.job_ended(job)
     [train] = [step for step in shown[-1] if step.name == "train"]
     assert (train.state, train.note) == ("done", "completed")
+    steps.show_state(State("completed", "paused", "Trained it.", caveat="loss diverged"))
+    steps.job_ended(job)
+    [train] = [step for step in shown[-1] if step.name == "train"]
+    assert (train.state, train.note) == ("ready", "loss diverged"), "no check mark beside it"
     job.status = "stopped"
+    steps.show_state(State("stopped", "paused", "Stopped it."))
     steps.job_ended(job)
     [train] = [step for step in shown[-1] if step.name == "train"]
     assert (train.state, train.note) == ("ready", "stopped"), "it is not done"

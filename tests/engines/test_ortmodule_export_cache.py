@@ -54,7 +54,9 @@ def from_cache(run: Run) -> bool:
     """Whether the graph came from there, as the record and the statistics of the run say."""
     (graph,) = run.statistics.graphs if run.statistics is not None else ()
     events = EventReader(run.folder.events_path).poll()
-    told = any("the exported graph was in the cache" in str(event.get("text")) for event in events)
+    told = any(
+        "using the exported graph of the cache" in str(event.get("text")) for event in events
+    )
     assert told == (graph.cache_s is not None)
     assert told == (graph.export_s is None)
     assert told == ("from the cache in" in str(run.statistics))

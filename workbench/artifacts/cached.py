@@ -41,7 +41,7 @@ def fill(request: ArtifactsRequest, report: Report, environment: Mapping[str, st
     with cache.locked(key):
         if cache.take(key, request.directory, _is_complete):
             seconds = time.perf_counter() - started
-            report("the exported graph was in the cache")
+            report("using the exported graph of the cache")
             return seconds
         made = request._replace(record_code=found.uses_code, process=found.process)
         _generate(made, report, environment)

@@ -18,6 +18,7 @@ from workbench.controller.jobs.job import ComparisonJob, Job, Training, is_part
 from workbench.controller.jobs.offered_runs import Offer, offers
 from workbench.controller.jobs.start import Load, start_comparison, start_training
 from workbench.controller.jobs.stoppable_load import StoppedEarlyError, stoppable
+from workbench.controller.last_job import LastJob
 from workbench.controller.model.namespace import own_names
 from workbench.controller.model.sources import Sources
 from workbench.controller.readiness import CHOOSE, Readiness, loading_text
@@ -65,10 +66,7 @@ class Controller:
         self._idle.set()
         self._cancelled = threading.Event()
         """Set when a job is stopped while its model and data are loaded."""
-        self._outcome = ""  # how the job finished, for the message: "ended", "refused", or empty
-        self._result = CHOOSE  # the state once it has ended
-        self._refused = self.typed.snapshot()
-        """What was typed when a job was refused."""
+        self._last = LastJob(self.typed)
         self._models = ModelLoader(
             self.views,
             self.sources,
@@ -180,7 +178,7 @@ class Controller:
 
     def forget_outcome(self) -> None:
         """Report readiness in place of how the last job ended: its runs were deleted."""
-        self._outcome = ""
+        self._last.forget()
         self.readiness.update()
 
     def close(self) -> None:
@@ -215,7 +213,6 @@ class Controller:
         if new and (obstacle := self.obstacle()):
             raise RunError(obstacle)
         self._idle.clear()  # a job that ended after this one was asked for has set it
-        self._outcome = ""
         self._cancelled.clear()
         self._show(state)
         if new:
@@ -226,6 +223,7 @@ class Controller:
             self.views.job_failed()
             self._set_idle(STOPPED_EARLY)
             return
+        self._last.forget()
         self.views.job_started(job)
         self._follower = Follower(job, self.views, self._show, partial(pace_of, job))
         self._poll()
@@ -238,15 +236,15 @@ class Controller:
         return self._follower is not None
 
     def _finish(self, job: Job) -> None:
-        self._outcome = "ended"
+        with self._lock:
+            self._last.ended(self.state._replace(status="idle"))
         try:
             self.views.job_ended(job)
         finally:
             self._follower = None
             with self._lock:
                 if self.state.status in ENDED:  # else the next job was asked for meanwhile
-                    self._result = self.state._replace(status="idle")
-                    self._set_idle(self._result)
+                    self._set_idle(self.state._replace(status="idle"))
 
     def _set_idle(self, state: State) -> None:
         self._show(state)
@@ -258,19 +256,20 @@ class Controller:
             self.views.show_state(state)
 
     def _show_beside(self, state: State) -> None:
-        """Show the message of `state` unless a job is in progress, is about to start, or ends."""
+        """Show the message of `state` unless a job is in progress or is about to start."""
         with self._lock:
-            if not self.state.active or self.state.status in ENDED:
-                self._outcome = ""
-                self._show(state._replace(status=self.state.status))
+            found = state._replace(status=self.state.status)
+            if found != self.state and (not self.state.active or self.state.status in ENDED):
+                self._last.forget()
+                self._show(found)
 
     def _show_readiness(self, state: State) -> None:
         """Keep the result of a job until there is more to report, but tell of wrong settings."""
         with self._lock:
-            if state.level != "idle" or not self._outcome:
+            if state.level != "idle" or not self._last.has_message:
                 self._show_beside(state)
-            elif self._outcome == "ended" and not self.state.active:
-                self._show(state if self.typed.wrong() else self._result)
+            elif not self.state.active and (kept := self._last.in_place_of(state)) != self.state:
+                self._show(kept)
 
     def _control_job(self, action: Callable[[Job], None]) -> None:
         def act() -> None:
@@ -283,8 +282,6 @@ class Controller:
     def _on_typed(self) -> None:
         """Update the message for typed settings, unless it is about work in progress."""
         with self._lock:
-            if self._outcome == "refused" and self._refused != self.typed.snapshot():
-                self._outcome = ""  # what was typed may have fixed it
             if self.state.level != "busy" and self.state.status != "paused":
                 self.readiness.update()
 
@@ -296,5 +293,5 @@ class Controller:
         self._follower = None
         self.views.job_failed()
         with self._lock:
-            self._outcome, self._refused = "refused", self.typed.snapshot()
+            self._last.refused(failure(error))
             self._set_idle(failure(error))

@@ -31,6 +31,8 @@ SOON_S = 0.2
 IDLE = ("starting", "paused")
 """Statuses of a training with that interval, as an update disturbs no step then."""
 
+DIVERGED = "loss diverged"
+
 LEVELS: dict[str, Level] = {
     "paused": "paused",
     "completed": "done",
@@ -72,9 +74,9 @@ class Follower:
         """Why the job was not paused, resumed or stopped."""
         self._readers: dict[str, RunReader] = {}
         self._done_steps: dict[str, int] = {}
+        self._epochs: dict[str, int] = {}
         self._losses: dict[str, IncidentWatch] = {}
         self._total_steps = 0
-        self._epoch = 0
         self._started = time.monotonic()
         self._pace = Pace()
         self._compares = isinstance(job, ComparisonJob)
@@ -134,15 +136,17 @@ class Follower:
                 losses = self._losses.setdefault(engine, IncidentWatch())
                 losses.add(points.step, points.loss, points.samples)
                 self._done_steps[engine] = int(points.step[-1])
-                self._epoch = int(points.epoch[-1])
+                self._epochs[engine] = int(points.epoch[-1])
             self._view.add_points(engine, points)
 
     def _state(self, status: str) -> State:
+        caveat = ""
         if status in ENDED:
             level, message, detail = self._last_level(status), self.job.outcome, self._duration
-            if divergence := self._divergence:
-                level = "paused" if level == "done" else level  # it is no success
-                message = "\n".join([*divergence, message])
+            divergence = self._divergence
+            message = "\n".join([*divergence, message])
+            if level == "done" and (caveat := DIVERGED if divergence else self.job.caveat):
+                level = "paused"
         else:
             level, message = LEVELS.get(status, "busy"), self.job.doing
             detail = self._elapsed if status == "starting" else self._where
@@ -152,7 +156,7 @@ class Follower:
         if status != "running":
             self._pace = Pace()  # what a pause took says nothing of how fast the run is
         left_s = -1.0 if status != "running" else self._pace.left_s(share)
-        return State(status, level, message, detail, share, left_s, self._compares)
+        return State(status, level, message, detail, share, left_s, self._compares, caveat=caveat)
 
     @property
     def _is_watched(self) -> bool:
@@ -197,7 +201,7 @@ class Follower:
             return waits
         if step_word(self.job.runs[engine].spec) == "round":
             return f"round {done:,} of {self._total_steps:,}"
-        return f"step {done:,} of {self._total_steps:,}, epoch {self._epoch}"
+        return f"step {done:,} of {self._total_steps:,}, epoch {self._epochs.get(engine, 1)}"
 
     @property
     def _duration(self) -> str:

@@ -32,6 +32,9 @@ class State(NamedTuple):
     """Whether the work is a comparison."""
     prepares: bool = False
     """Whether model and data are still being loaded: there is nothing to pause."""
+    caveat: str = ""
+    """Why the result of a job that has ended is no success, in a few words; empty: it is one, or
+    the job failed or was stopped."""
     stoppable: bool = False
     """Whether Stop ends it though it is no job: artifacts are generated, or profiled."""
 

@@ -54,6 +54,8 @@ class StepsView(View):
         self._ended: dict[str, str] = {}
         """How the last job of a step ended, in a few words."""
         self._failed: dict[str, bool] = {}
+        self._caveat = ""
+        """That of the last job to end, see `State`."""
         self._running = self._last = ""
         self._recorded = False
         typed.observe(self.update)
@@ -78,6 +80,8 @@ class StepsView(View):
         ]
 
     def show_state(self, state: State) -> None:
+        if state.status in ENDED:
+            self._caveat = state.caveat
         in_progress = state.active and state.status not in ENDED
         running = ("compare" if state.compares else "train") if in_progress else ""
         if running != self._running:
@@ -117,7 +121,7 @@ class StepsView(View):
         if self._model is None or model_of(job) in ("", self._model.name):
             no_loss = any(diverged(run) for run in job.runs.values())
             self._failed[step] = job.failed or no_loss
-            ended = "loss not finite" if no_loss else job.status
+            ended = "loss not finite" if no_loss else self._caveat or job.status
             self._ended[step] = "failed" if job.failed else ended
         self._running = ""  # now, though the figures of the job are yet to be made
         self.update()

@@ -95,7 +95,7 @@ class ORTModuleEngine(TorchEngine):
             self.wrapped.build_for(*inputs)
         for built in self.wrapped.built_graphs:
             if built.origin.cache_s is not None:
-                setup.report("the exported graph was in the cache")
+                setup.report("using the exported graph of the cache")
         # A small graph gets one thread where that was measured to be faster; the record says so.
         used = " and ".join(map(str, sorted(set(self.wrapped.session_threads))))
         if used:

@@ -375,6 +375,8 @@ def test_the_code_of_the_page_gives_equal_losses(make_page: MakePage) -> None:
         *(names["run"].id, made.runs["fake"].id)
     ]
     alone, measured = names["run"].id, made.runs["fake"].id
+    page.runs.refresh()
+    assert page.runs.wait(PATIENCE_S)  # only a listed run is known to be deleted
     page.runs.delete([alone])
     until(lambda: alone not in page.code.code["compare"])
     until(lambda: measured in page.code.code["compare"])

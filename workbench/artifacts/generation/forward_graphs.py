@@ -106,7 +106,7 @@ def forward_graphs(
     else:
         trained, cache_s = TrainingExport(taken.graph, taken.program), taken.cache_s
     if cache_s is not None:
-        report("the exported graph was in the cache")
+        report("using the exported graph of the cache")
     effects.refuse_lost(trained.graph)
     state = module.state_dict()
     named = list(module.named_parameters())

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+WAIT_FOR_QUIET = "Compare can wait for an idle machine: set “Wait for idle machine (s)”."
+
+
 class Job(Protocol):
     """A job in progress. Every member returns immediately."""
 
@@ -47,6 +50,11 @@ class Job(Protocol):
     @property
     def failed(self) -> bool:
         """Whether an engine failed, or could not be started."""
+        ...
+
+    @property
+    def caveat(self) -> str:
+        """Why its figures must not be trusted, in a few words; empty: they can."""
         ...
 
     def advance(self) -> None:
@@ -122,6 +130,9 @@ class Training:
     @property
     def failed(self) -> bool:
         return bool(self._refused) or _any_failed(self.runs)
+
+    caveat = ""
+    """Engines that train one after another are not compared."""
 
     def advance(self) -> None:
         """Start the next engine when the previous one has ended, even if it failed.
@@ -231,11 +242,16 @@ class ComparisonJob:
         early = self.status in ("stopped", "interrupted")
         verb = f"{self.status.capitalize()} the comparison of" if early else "Compared"
         lines = [f"{verb} {listed(ended)} on {model_of(self)}."] if ended else []
+        lines += [f"{self.comparison.warning} {WAIT_FOR_QUIET}"] if self.caveat else []
         return "\n".join([*lines, *(outcome_of(runs[engine]) for engine in failed)])
 
     @property
     def failed(self) -> bool:
         return self.status == "failed" or _any_failed(self.runs)
+
+    @property
+    def caveat(self) -> str:
+        return "machine was busy" if self.comparison.warning else ""
 
     def stop(self) -> None:
         self._stopping.ask()

@@ -1,0 +1,48 @@
+"""How the last job came out, for the message while none is in progress."""
+
+from __future__ import annotations
+
+from workbench.controller.forms.typed_settings import TypedSettings
+from workbench.controller.state import State
+
+
+class LastJob:
+    """The result of the last job that was followed, and why one after it was refused."""
+
+    def __init__(self, typed: TypedSettings) -> None:
+        """Begin without a job.
+
+        Args:
+            typed: settings that may have caused a refusal.
+        """
+        self._typed = typed
+        self._result: State | None = None
+        self._refusal: State | None = None
+        self._refused = typed.snapshot()
+        """What was typed when a job was refused."""
+
+    def forget(self) -> None:
+        """Another job has begun, or there is more to report."""
+        self._result = self._refusal = None
+
+    def ended(self, result: State) -> None:
+        """It has ended with this state."""
+        self._result, self._refusal = result, None
+
+    def refused(self, refusal: State) -> None:
+        """One could not be started, or not be followed any further."""
+        self._refusal, self._refused = refusal, self._typed.snapshot()
+
+    @property
+    def has_message(self) -> bool:
+        """Whether there is anything to show."""
+        return self._result is not None or self._refusal is not None
+
+    def in_place_of(self, ready: State) -> State:
+        """What to show in place of `ready`: a refusal until something else is typed, or else the
+        result, unless a wrong setting prevents the next job."""
+        if self._refusal is not None and self._refused != self._typed.snapshot():
+            self._refusal = None  # what was typed may have mended it
+        if self._refusal is not None:
+            return self._refusal
+        return ready if self._result is None or self._typed.wrong() else self._result
