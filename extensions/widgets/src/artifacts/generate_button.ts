@@ -24,7 +24,8 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   });
   let gone = false;
   const update = () => {
-    button.textContent = model.get("label");
+    const [label, explanation] = model.get("label").split(/(?=: )/);
+    button.replaceChildren(element("span", {}, label ?? "", element("span", { class: "wb-explanation" }, explanation ?? "")));
     show.hidden = !model.get("has_graphs");
     button.setAttribute("aria-disabled", String(gone || !model.get("enabled")));
   };

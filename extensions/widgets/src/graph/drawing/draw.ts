@@ -2,6 +2,7 @@
 
 import { counted } from "../../number_format";
 import type { GraphData, Item } from "../data/graph_data";
+import { connectionsOf } from "./connections";
 import { heatOpacity } from "./heat";
 import { MARKS, type Palette } from "./marks";
 import type { Painter } from "./painter";
@@ -46,24 +47,9 @@ export function draw(painter: Painter, data: GraphData, scene: Scene, look: Look
     const heavy = Math.min(2, Math.log2(line.count) / 3);
     painter.line(line.points, { color: palette.line, width: width + heavy, arrow: view.scale >= 0.3 });
   }
-  drawConnections(painter, scene, look);
+  const connections = look.selected === null ? [] : connectionsOf(scene, look.selected);
+  for (const line of connections) painter.line(line, { color: palette.accent, width: 1.8, arrow: true });
   for (const box of boxes) if (!box.open) drawBox(painter, data, box, look, view);
-}
-
-/** The edges of the selected box itself, over the lines between groups. */
-function drawConnections(painter: Painter, scene: Scene, { selected, palette }: Look): void {
-  if (selected === null) return;
-  const box = scene.box.get(selected);
-  if (!box || box.open) return;
-  const connect = (from: Box, to: Box) => {
-    const start = { x: from.x + from.width / 2, y: from.y + from.height };
-    const end = { x: to.x + to.width / 2, y: to.y };
-    const bend = Math.max(16, Math.abs(end.y - start.y) / 4);
-    const points = [start, { x: start.x, y: start.y + bend }, { x: end.x, y: end.y - bend }, end];
-    painter.line(points, { color: palette.accent, width: 1.8, arrow: true });
-  };
-  for (const item of scene.visible.predecessors(selected)) connect(scene.box.get(item)!, box);
-  for (const item of scene.visible.successors(selected)) connect(box, scene.box.get(item)!);
 }
 
 function drawGroup(painter: Painter, data: GraphData, box: Box, look: Look, view: View): void {

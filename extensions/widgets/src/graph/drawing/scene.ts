@@ -13,6 +13,8 @@ export interface Box extends Point, Size {
 }
 
 export interface Line {
+  from: Item;
+  to: Item;
   points: Point[];
   /** Number of edges of the graph that it combines. */
   count: number;
@@ -129,9 +131,9 @@ export class SceneMaker {
         this.place(-item, corner, depth + 1, visible, layouts, scene);
       }
     });
-    (visible.edges.get(group) ?? []).forEach(({ count }, index) => {
+    (visible.edges.get(group) ?? []).forEach(({ from, to, count }, index) => {
       const points = layout.lines[index]!.map(({ x, y }) => ({ x: at.x + x, y: at.y + y }));
-      scene.lines.push({ points, count });
+      scene.lines.push({ from, to, points, count });
     });
   }
 }
