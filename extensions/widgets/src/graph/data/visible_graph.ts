@@ -95,7 +95,7 @@ export class VisibleGraph {
   }
 
   /** The innermost group around both items, and the children of it that hold them. */
-  meeting(first: Item, second: Item): [number, Item, Item] {
+  private meeting(first: Item, second: Item): [number, Item, Item] {
     let [a, b] = [first, second];
     let [depthA, depthB] = [this.depth(a), this.depth(b)];
     while (depthA > depthB) {

@@ -10,11 +10,9 @@ function scene(edges: [number, number][], lines: Line[] = []): Scene {
   });
   const boxes = [made(-1, 0, 0, 128, 250, true), made(-2, 0, 280, 128, 250, true)];
   for (let item = 0; item < 6; item++) boxes.push(made(item, 14, 42 + 66 * item + (item > 2 ? 82 : 0), 100, 40));
-  const group = (item: number) => (item < 3 ? 1 : 2);
   const visible = {
     predecessors: (item: number) => edges.filter(([, to]) => to === item).map(([from]) => from),
     successors: (item: number) => edges.filter(([from]) => from === item).map(([, to]) => to),
-    meeting: (a: number, b: number) => [group(a) === group(b) ? group(a) : 0, a, b],
   };
   const box = new Map(boxes.map((each) => [each.item, each]));
   return { boxes, box, lines, width: 128, height: 530, visible: visible as unknown as Scene["visible"] };
