@@ -9,6 +9,8 @@ export type Act = (name: string, ids: string[], text?: string) => void;
 
 export class RunActions {
   readonly root = element("div", { class: "wb-run-actions" });
+  /** How many are selected, and what else is to be said beside it. */
+  readonly line = element("div", { class: "wb-run-selection" });
   private readonly buttons = new Map<string, HTMLButtonElement>();
   private readonly selected = element("span", { class: "wb-run-selected" });
   /** Also of those that are out of sight. */
@@ -37,8 +39,8 @@ export class RunActions {
       this.buttons.set(action.name, button);
       bar.append(button);
     }
-    const selection = element("div", { class: "wb-run-selection" }, this.selected, this.deselect);
-    this.root.append(selection, bar, this.editor);
+    this.line.append(this.selected, this.deselect);
+    this.root.append(this.line, bar, this.editor);
   }
 
   /** Fits the buttons to the selected runs: those that the list shows, and those a filter hides. */

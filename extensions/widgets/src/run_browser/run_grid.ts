@@ -84,6 +84,13 @@ export class RunGrid {
     return this.shown.slice(0, first).filter((id) => ids.has(id)).length;
   }
 
+  /** Scrolls to a run that is shown, if it is out of sight. */
+  reveal(id: string): void {
+    const height = this.root.clientHeight - this.headHeight;
+    this.root.scrollTop = scrollIntoView(this.shown.indexOf(id), this.root.scrollTop, height, this.rowHeight);
+    this.draw();
+  }
+
   scrollToTop(): void {
     this.root.scrollTop = 0;
     this.draw();
@@ -271,8 +278,7 @@ export class RunGrid {
     const id = this.shown[index] as string;
     if (extend) this.selection.extendTo(id, this.shown);
     else this.selection.moveTo(id);
-    const height = this.root.clientHeight - this.headHeight;
-    this.root.scrollTop = scrollIntoView(index, this.root.scrollTop, height, this.rowHeight);
+    this.reveal(id);
   }
 }
 

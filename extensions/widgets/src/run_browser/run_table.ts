@@ -3,8 +3,10 @@
 import type { AnyModel, RenderProps } from "@anywidget/types";
 import { GONE, onKernelGone } from "../app/kernel";
 import { element } from "../element";
+import { NewRuns } from "./new_runs";
 import { RunActions } from "./run_actions";
 import { RunGrid } from "./run_grid";
+import { RunMessage } from "./run_message";
 import { RunOffers } from "./run_offers";
 import { type Filters, keptOrder, NO_FILTERS, type Order, sortedIds, type SortKey } from "./run_order";
 import { floats, type RowMessage, RunStore } from "./run_row";
@@ -52,15 +54,11 @@ class RunTableView {
   private readonly trash: RunTrash;
   private readonly hint = element("div", { class: "wb-run-empty", tabindex: "-1" });
   private readonly problem = element("p", { class: "wb-notice wb-run-problem", "data-outcome": "error", role: "alert", hidden: "" });
-  private readonly message = element("div", { class: "wb-run-message" });
-  private readonly messageText = element("span", { role: "status" });
-  private readonly undo = element("button", { type: "button", class: "wb-button wb-small" }, "Undo");
-  private readonly cancel = element("button", { type: "button", class: "wb-button wb-small" }, "Cancel export");
-  private readonly newer = element("button", { type: "button", class: "wb-toggle wb-run-newer", hidden: "" });
+  private readonly message: RunMessage;
+  private readonly newer: NewRuns;
   private readonly list: HTMLElement;
-  private readonly unseen = new Set<string>();
-  /** Ids of all runs so far: one that is brought back is not new. */
-  private readonly known = new Set<string>();
+  /** Ids of runs that are to be brought back here, and are shown once they are. */
+  private readonly restoring = new Set<string>();
   private synced = false;
   /** Whether the rows that came last are shown; not while the step is hidden, of which no row is laid out. */
   private upToDate = false;
@@ -71,8 +69,10 @@ class RunTableView {
     private readonly el: HTMLElement,
   ) {
     this.visible = el.getClientRects().length > 0;
-    const act = (name: string, ids: string[], text = "") =>
+    const act = (name: string, ids: string[], text = "") => {
+      if (name === "undelete") for (const id of ids) this.restoring.add(id);
       this.model.send({ kind: "act", name, runs: ids, text });
+    };
     this.grid = new RunGrid(this.selection, {
       onSort: (key) => this.sortBy(key),
       onSelect: () => this.selectionChanged(),
@@ -94,28 +94,28 @@ class RunTableView {
     this.actions = new RunActions(act, () => this.grid.root.focus(), model.get("bases"), deselect);
     this.offers = new RunOffers(act, () => this.grid.root);
     this.trash = new RunTrash(act);
-    this.undo.addEventListener("click", () => {
-      act("undelete", this.model.get("undo"));
+    const actInList = (name: string, ids: string[]) => {
+      act(name, ids);
       this.grid.root.focus();
+    };
+    this.message = new RunMessage({
+      onUndo: () => actInList("undelete", this.model.get("undo")),
+      onCancel: () => actInList("cancel", []),
     });
-    this.cancel.addEventListener("click", () => {
-      act("cancel", []);
-      this.grid.root.focus();
-    });
-    this.newer.addEventListener("click", () => {
+    this.newer = new NewRuns(() => {
       this.grid.scrollToTop();
       this.grid.root.focus();
     });
     this.grid.root.addEventListener("scroll", () => this.showNewer());
-    this.message.append(this.messageText, this.undo, this.cancel);
-    this.list = element("div", { class: "wb-run-list" }, this.newer, this.grid.root);
+    this.actions.line.append(this.newer.root);
+    this.list = element("div", { class: "wb-run-list" }, this.grid.root);
     el.append(
       element("h2", {}, "Runs"),
       this.offers.root,
       this.problem,
       this.toolbar.root,
       this.actions.root,
-      this.message,
+      this.message.root,
       this.list,
       this.hint,
       this.trash.root,
@@ -153,7 +153,7 @@ class RunTableView {
 
   /** The list stays readable. Within a page, the page itself shows that the kernel is gone. */
   private lose(): void {
-    this.offers.root.inert = this.actions.root.inert = this.message.inert = this.trash.root.inert = true;
+    this.offers.root.inert = this.actions.root.inert = this.message.root.inert = this.trash.root.inert = true;
     if (this.el.closest(".wb-page")) return;
     this.problem.textContent = GONE;
     this.problem.hidden = false;
@@ -164,10 +164,7 @@ class RunTableView {
     if (!message.full && !this.synced) return;
     const before = this.grid.ids;
     this.store.apply(message, curves);
-    for (const { id } of message.rows) {
-      if (this.synced && !this.known.has(id)) this.unseen.add(id);
-      this.known.add(id);
-    }
+    this.newer.take(message.rows.map(({ id }) => id), !this.synced);
     this.synced = true;
     this.selection.retain((id) => this.store.rows.has(id), before);
     this.upToDate = false;
@@ -177,6 +174,16 @@ class RunTableView {
   private showReceived(): void {
     const { rows } = this.store;
     this.show(keptOrder(this.grid.ids, rows, this.model.get("query"), this.filters, this.order), true);
+    this.revealRestored();
+  }
+
+  /** Scrolls to what was brought back, once all of it is there. */
+  private revealRestored(): void {
+    const { rows } = this.store;
+    if (this.restoring.size === 0 || [...this.restoring].some((id) => !rows.has(id))) return;
+    const first = this.grid.ids.find((id) => this.restoring.has(id));
+    this.restoring.clear();
+    if (first !== undefined) this.grid.reveal(first);
   }
 
   private reorder(): void {
@@ -219,21 +226,14 @@ class RunTableView {
   }
 
   private showNewer(): void {
-    const above = this.grid.countAbove(this.unseen);
-    this.newer.hidden = above === 0;
-    this.newer.textContent = `↑ ${above} new ${above === 1 ? "run" : "runs"}`;
-    if (above === 0) this.unseen.clear();
+    this.newer.show((ids) => this.grid.countAbove(ids));
   }
 
   private showMessage(): void {
     const message = this.model.get("message");
     const inForm = this.actions.showOutcome(this.model.get("outcome"), message, this.model.get("cancellable"));
-    const text = inForm ? "" : message;
-    if (this.messageText.textContent !== text) this.messageText.textContent = text;
-    this.message.dataset["outcome"] = this.model.get("outcome");
-    this.message.classList.toggle("wb-notice", text !== "");
-    this.undo.hidden = this.model.get("undo").length === 0;
-    this.cancel.hidden = !this.model.get("cancellable");
+    const canUndo = this.model.get("undo").length > 0;
+    this.message.show(this.model.get("outcome"), inForm ? "" : message, canUndo, this.model.get("cancellable"));
     this.handOnFocus();
   }
 
@@ -241,7 +241,7 @@ class RunTableView {
   private handOnFocus(): void {
     const focused = document.activeElement;
     if (!this.el.contains(focused) || !focused?.closest("[hidden]")) return;
-    const next = [this.grid.root, this.undo, this.hint].find((each) => !each.closest("[hidden]"));
+    const next = [this.grid.root, this.message.undo, this.hint].find((each) => !each.closest("[hidden]"));
     next?.focus({ preventScroll: true });
   }
 

@@ -59,6 +59,22 @@ describe("the table of runs", () => {
     expect(newer.textContent).toBe("↑ 1 new run");
   });
 
+  it("scrolls to a run that is brought back here, and to no other", () => {
+    const rows = Array.from({ length: 40 }, (_, index) => row(`r${index}`, { started: 100 - index }));
+    const { model, grid, button } = render(rows);
+    Object.defineProperty(grid, "clientHeight", { value: 34 + 10 * 52 });
+    model.rows([], { removed: ["r30", "r35"] });
+    model.receive("undo", ["r30"]);
+    model.rows([rows[35]!]);
+    expect(grid.scrollTop).toBe(0);
+    button("Undo").click();
+    model.rows([rows[30]!]);
+    expect(grid.scrollTop).toBe(21 * 52);
+    grid.scrollTop = 0;
+    model.rows([row("later", { started: 1 })]);
+    expect(grid.scrollTop).toBe(0);
+  });
+
   it("calls a run that nobody has named by model, engine and start, with the id at hand", () => {
     const started = new Date(new Date().getFullYear(), 10, 23, 14, 5, 12).getTime() / 1000;
     const { el, names } = render([row("20261123-140512-ab12", { name: "", engine: "ondevice", started })]);
