@@ -18,6 +18,7 @@ from workbench.run_folder.control import (
     grant,
     request_save,
     request_state,
+    requested_state,
 )
 
 
@@ -35,6 +36,7 @@ def test_a_worker_may_step_until_something_stands_against_it(tmp_path: Path) -> 
     assert reader.read() == ("run", 5)
     request_state(path, "stop")
     assert not reader.may_step(0)
+    assert requested_state(path) == "stop"
 
 
 def test_without_a_grant_there_is_no_limit(tmp_path: Path) -> None:

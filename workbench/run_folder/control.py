@@ -63,6 +63,15 @@ def request_state(path: Path, state: RequestedState) -> None:
     _write(path, _STATE_OFFSET, _STATES.index(state))
 
 
+def requested_state(path: Path) -> RequestedState:
+    """The state that was requested last.
+
+    Raises:
+        RunFolderError: there is no control file, or none that the workbench wrote.
+    """
+    return ControlReader(path).read().state
+
+
 def grant(path: Path, steps: int) -> None:
     """Grant the worker `steps` steps in total.
 

@@ -203,6 +203,21 @@ def test_single_steps_that_are_asked_for_at_once_are_all_taken(
     wait_until(training, *ENDED)
 
 
+def test_a_single_step_that_is_paused_elsewhere_is_over(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    training = paused_training(monkeypatch, digits, step_ms=30)
+    (run,) = training.runs.values()
+    training.step_once()
+    run.pause()  # the worker has seen neither yet, or only the step
+    time.sleep(0.7)
+    training.advance()
+    assert (training.status, training.doing) == ("paused", "Paused digits-mlp on fake.")
+    training.resume()
+    wait_until(training, *ENDED)
+    assert run.progress.done_steps == 60, "the limit is lifted"
+
+
 def test_a_stop_right_after_a_single_step_is_a_stop(
     monkeypatch: pytest.MonkeyPatch, digits: Dataset
 ) -> None:

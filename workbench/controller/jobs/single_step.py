@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from workbench.run_folder.control import NO_LIMIT, grant, request_state
+from workbench.errors import RunFolderError
+from workbench.run_folder.control import NO_LIMIT, grant, request_state, requested_state
 from workbench.runs import Run
 
 LONG_S = 0.5
@@ -35,10 +36,17 @@ class SingleStep:
 
         Call it repeatedly: once the step is done it pauses the run.
         """
-        if not self._ended and self._run.waits_after(self._step):
+        if not self._ended and (self._run.waits_after(self._step) or self._is_paused_by_others()):
             self.end()
         paused = self._ended and self._run.status == "paused"
         return paused or self._run.ended or self._run.progress.done_steps > self._step
+
+    def _is_paused_by_others(self) -> bool:
+        """Whether the step will not be taken, as another client has asked for a pause since."""
+        try:
+            return requested_state(self._run.folder.control_path) == "pause"
+        except RunFolderError:  # removed with its folder
+            return False
 
     @property
     def takes_long(self) -> bool:
