@@ -36,6 +36,15 @@ def test_its_parts_are_those_of_the_model(cnn_artifacts: Artifacts, predicted: F
     assert predicted.total_bytes == sum(parts)
 
 
+def test_a_notebook_shows_it_in_megabytes() -> None:
+    found = Footprint(32, 1_500_000, 1_500_000, 3_000_000, 250_000, 0, 4_000_000, 9_000_000, 0)
+    assert repr(found) == (
+        "<Footprint of a batch of 32, in MB: parameters 1.50, gradients 1.50, optimizer state "
+        "3.00, activations 0.25, evaluation 0.00, checkpoint 4.00, runtime 9.00; a process grows "
+        "by 19.0 at most>"
+    )
+
+
 def test_the_peak_is_the_largest_of_the_alternating_parts() -> None:
     """Steps, evaluated batches and checkpoints, over what is always there."""
     parts = {"parameters": 100, "gradients": 80, "optimizer_state": 160, "runtime": 1000}

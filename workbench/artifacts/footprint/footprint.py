@@ -75,6 +75,17 @@ class Footprint(NamedTuple):
     unknown_values: int
     """Values whose size is not known before the graph runs; they are not included."""
 
+    def __repr__(self) -> str:
+        parts = [
+            f"{name.removesuffix('_bytes').replace('_', ' ')} {getattr(self, name) / 1e6:,.2f}"
+            for name in self._fields
+            if name.endswith("_bytes")
+        ]
+        return (
+            f"<Footprint of a batch of {self.batch_size:,}, in MB: {', '.join(parts)}; a process "
+            f"grows by {self.peak_bytes() / 1e6:,.1f} at most>"
+        )
+
     @property
     def total_bytes(self) -> int:
         """Parameters, gradients, optimizer state and activations."""
