@@ -15,7 +15,7 @@ from workbench.compare.differences import settings_of
 from workbench.compare.lockstep import LockstepPlan
 from workbench.compare.recorded_steps import NONE_YET, RecordedSteps
 from workbench.compare.run_comparison import NOT_LOCKSTEP
-from workbench.compare.statistics import Ratio, Speed, ratio, ratio_note, speeds
+from workbench.compare.statistics import Ratio, Speed, ratio, ratio_note, speeds_of
 from workbench.compare.verdict import _clause, _number, unpaired_verdict, verdict_of
 from workbench.errors import ConfigError
 from workbench.machine.load import Load
@@ -129,10 +129,10 @@ def test_why_there_is_no_ratio_or_interval() -> None:
 
 
 def test_an_engine_that_measured_nothing_has_no_throughput() -> None:
-    found = speeds({"a": np.empty(0), "b": np.array([2.0, 4.0])}, "")
+    found = speeds_of({"a": np.empty(0), "b": np.array([2.0, 4.0])}, "")
     assert (found["b"].samples_per_s, found["b"].rounds, found["a"].rounds) == (3.0, 2, 0)
     assert math.isnan(found["a"].samples_per_s)
-    found = speeds({"a": np.array([4.0, 8.0, 6.0]), "b": np.array([2.0, 4.0])}, "b")
+    found = speeds_of({"a": np.array([4.0, 8.0, 6.0]), "b": np.array([2.0, 4.0])}, "b")
     assert (found["a"].samples_per_s, found["a"].rounds, found["a"].ratio.median) == (6.0, 2, 2.0)
 
 

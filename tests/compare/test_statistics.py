@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from workbench.compare.statistics import largest_difference, ratio, speeds
+from workbench.compare.statistics import largest_difference, ratio, speeds_of
 
 
 def test_the_ratio_is_the_median_over_rounds_and_its_interval_holds_it() -> None:
@@ -61,7 +61,7 @@ def disturbed(kind: str) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("kind", ["quiet", "hiccup", "hiccups", "drift"])
 def test_throughput_and_ratio_cannot_contradict_each_other(kind: str) -> None:
     rounds = disturbed(kind)
-    found = speeds(rounds, "pytorch")
+    found = speeds_of(rounds, "pytorch")
     reference = found["pytorch"]
     assert reference.samples_per_s == np.median(rounds["pytorch"])
     assert reference.ratio == (1.0, 1.0, 1.0)
@@ -87,13 +87,13 @@ def test_a_mean_or_medians_of_their_own_would_contradict_the_ratio() -> None:
 def test_an_engine_that_ended_early_is_measured_over_the_rounds_it_shared() -> None:
     rounds = disturbed("quiet")
     rounds["ondevice"] = rounds["ondevice"][:4]
-    found = speeds(rounds, "pytorch")
+    found = speeds_of(rounds, "pytorch")
     assert [found[name].rounds for name in rounds] == [20, 4, 20]
     assert found["ondevice"].samples_per_s == pytest.approx(
         found["ondevice"].ratio.median * found["pytorch"].samples_per_s
     )
     rounds["ondevice"] = np.empty(0)
-    assert np.isnan(speeds(rounds, "pytorch")["ondevice"].samples_per_s)
+    assert np.isnan(speeds_of(rounds, "pytorch")["ondevice"].samples_per_s)
 
 
 def test_without_the_reference_there_is_throughput_and_no_ratio() -> None:
@@ -103,7 +103,7 @@ def test_without_the_reference_there_is_throughput_and_no_ratio() -> None:
             del rounds["pytorch"]
         else:
             rounds["pytorch"] = reference_rounds
-        found = speeds(rounds, "pytorch")
+        found = speeds_of(rounds, "pytorch")
         assert found["ondevice"].samples_per_s == np.median(rounds["ondevice"])
         assert found["ondevice"].rounds == 20
         assert np.isnan(found["ondevice"].ratio).all()

@@ -13,7 +13,7 @@ from workbench.run_folder.control import request_state
 from workbench.run_folder.run_folder import RunFolder
 from workbench.settings.config import make_config
 from workbench.worker.control import Control
-from workbench.worker.process import describe, write_early_stop
+from workbench.worker.process import add_step_results, describe, write_early_stop
 from workbench.worker.train_run import build_engine
 
 
@@ -61,6 +61,22 @@ def test_a_stop_before_the_first_step_has_a_whole_summary(
     assert summary["evaluation"] == {"loss": 0.5, "accuracy": None}
     assert summary["peak_rss_bytes"] > 0
     assert summary["ended"] > 0
+
+
+def test_a_log_that_cannot_be_read_does_not_lose_the_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError("of the log")
+
+    folder = RunFolder(tmp_path)
+    summary = {"engine": "fake", "status": "failed", "steps": 3}
+    folder.write_summary(summary)
+    monkeypatch.setattr("workbench.worker.process.step_results", fail)
+    spec = {"config": make_config({"engine": "fake", "steps": 3}).model_dump(), "samples": 30}
+    add_step_results(folder, spec)
+    assert folder.read_summary() == summary
+    assert "MemoryError: of the log" in capsys.readouterr().err
 
 
 @pytest.mark.fault

@@ -10,9 +10,9 @@ from workbench.compare.columns import COLUMNS
 from workbench.compare.comparison_row import measured_row, pytorch_fallbacks_of, row_without_run
 from workbench.compare.differences import differences_frame, settings_of
 from workbench.compare.lockstep import PAUSING, Lockstep, LockstepPlan
-from workbench.compare.recorded_steps import RecordedSteps, StepArrays
+from workbench.compare.recorded_steps import RecordedSteps, StepArrays, taken_in_turn
 from workbench.compare.run_texts import caption_of, failures, failures_badge
-from workbench.compare.statistics import Ratio, Speed, ratio_note, speeds
+from workbench.compare.statistics import Ratio, Speed, ratio_note, speeds_of
 from workbench.compare.verdict import Verdict, short_verdict, verdict_of
 from workbench.errors import RunError
 from workbench.machine.load import Load, total_load
@@ -214,12 +214,11 @@ class Comparison:
 
     def ratio(self, engine: str) -> Ratio:
         """Throughput of `engine` relative to the reference."""
-        speed = self.speeds().get(engine)
-        return speed.ratio if speed else Ratio(float("nan"), float("nan"), float("nan"))
+        return self._ratios().get(engine, Ratio(float("nan"), float("nan"), float("nan")))
 
     def rounds(self, engine: str) -> Any:
         """Samples per second of `engine` in each measured round: float64, shape (rounds,)."""
-        steps = self._steps(engine)
+        steps = taken_in_turn(self._steps(engine), self.runs[engine], self._plan.total)
         return rounds_of(steps.seconds, steps.samples, self._plan.unmeasured, self._plan.burst)
 
     @property
@@ -283,7 +282,7 @@ class Comparison:
         """Throughput and ratio of each engine that was started."""
         rounds = {engine: self.rounds(engine) for engine in self.runs}
         # A single engine would be compared with itself.
-        return speeds(rounds, self.reference if len(self.engines) > 1 else "")
+        return speeds_of(rounds, self.reference if len(self.engines) > 1 else "")
 
     def _steps(self, engine: str) -> StepArrays:
         if engine not in self._recorded:

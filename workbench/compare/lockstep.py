@@ -154,7 +154,10 @@ class Lockstep:
                     self._end(run)
                 except Exception as error:
                     self._error = self._error or error
-            self._on_end()
+            try:
+                self._on_end()
+            except Exception as error:
+                self._error = self._error or error
 
     def _wait_for_quiet(self) -> None:
         limit_s = self._quiet_s + QUIET_LIMIT_S

@@ -28,6 +28,14 @@ NONE_YET = StepArrays(
 )
 
 
+def taken_in_turn(steps: StepArrays, run: Run, total: int) -> StepArrays:
+    """Those of `steps` that `run` took in turn with the other engines, of `total` that were
+    planned: after it was resumed it was trained alone."""
+    resumed_from = run.spec.get("resumed_from")
+    last = total if resumed_from is None else min(resumed_from, total)
+    return StepArrays(*(values[steps.step <= last] for values in steps))
+
+
 class RecordedSteps:
     """The steps recorded by one run so far; may be read from several threads."""
 

@@ -7,16 +7,16 @@ import math
 import os
 
 from workbench.compare.load_comparison import load_comparison
-from workbench.errors import RunFolderError
-from workbench.files.advisory_lock import acquire_lock
+from workbench.errors import RunFolderError, WorkbenchError
 from workbench.run_folder.run_folder import RunFolder
+from workbench.runs.launch import acquire_watchdog_lock
 
 
 def record_throughputs(comparison_id: str) -> None:
     """Let the runs of an ended comparison have its throughputs wherever they are shown.
 
-    A run that cannot be written, that was deleted or that is resumed already keeps the median of
-    its own rounds, which differs where the machine was disturbed.
+    A run that cannot be written, that was deleted or resumed keeps the median of its own rounds,
+    which differs where the machine was disturbed.
     """
     with contextlib.suppress(RunFolderError):
         comparison = load_comparison(comparison_id)
@@ -26,12 +26,13 @@ def record_throughputs(comparison_id: str) -> None:
 
 
 def _record(folder: RunFolder, samples_per_s: float) -> None:
-    with contextlib.suppress(RunFolderError, OSError):
+    with contextlib.suppress(WorkbenchError, OSError):
         # While it is held, no other process can resume or delete the run.
-        lock = acquire_lock(folder.watchdog_lock_path, wait=False)
+        lock = acquire_watchdog_lock(folder)
         try:
             summary = folder.read_summary()
-            if summary is not None:
+            resumed = folder.read_spec().get("resumed_from") is not None
+            if summary is not None and not resumed:
                 folder.write_summary({**summary, "samples_per_s": samples_per_s})
         finally:
             if lock is not None:

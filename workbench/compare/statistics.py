@@ -31,7 +31,7 @@ class Speed(NamedTuple):
     """Number of rounds that both values are computed from."""
 
 
-def speeds(rounds: Mapping[str, np.ndarray], reference: str) -> dict[str, Speed]:
+def speeds_of(rounds: Mapping[str, np.ndarray], reference: str) -> dict[str, Speed]:
     """Throughput and ratio of each engine, from the same rounds.
 
     The reference's throughput is the median over its rounds. The ratio of another engine is the

@@ -237,13 +237,14 @@ class Controller:
 
     def _finish(self, job: Job) -> None:
         with self._lock:
-            self._last.ended(self.state._replace(status="idle"))
+            if self.state.status in ENDED:  # else the next job was asked for meanwhile
+                self._last.ended(self.state._replace(status="idle"))
         try:
             self.views.job_ended(job)
         finally:
             self._follower = None
             with self._lock:
-                if self.state.status in ENDED:  # else the next job was asked for meanwhile
+                if self.state.status in ENDED:
                     self._set_idle(self.state._replace(status="idle"))
 
     def _set_idle(self, state: State) -> None:

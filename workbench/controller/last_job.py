@@ -18,8 +18,7 @@ class LastJob:
         self._typed = typed
         self._result: State | None = None
         self._refusal: State | None = None
-        self._refused = typed.snapshot()
-        """What was typed when a job was refused."""
+        self._typed_when_refused = typed.snapshot()
 
     def forget(self) -> None:
         """Another job has begun, or there is more to report."""
@@ -31,7 +30,7 @@ class LastJob:
 
     def refused(self, refusal: State) -> None:
         """One could not be started, or not be followed any further."""
-        self._refusal, self._refused = refusal, self._typed.snapshot()
+        self._refusal, self._typed_when_refused = refusal, self._typed.snapshot()
 
     @property
     def has_message(self) -> bool:
@@ -39,10 +38,8 @@ class LastJob:
         return self._result is not None or self._refusal is not None
 
     def in_place_of(self, ready: State) -> State:
-        """What to show in place of `ready`: a refusal until something else is typed, or else the
-        result, unless a wrong setting prevents the next job."""
-        if self._refusal is not None and self._refused != self._typed.snapshot():
-            self._refusal = None  # what was typed may have mended it
-        if self._refusal is not None:
+        """What to show in place of `ready`: a refusal while the same is typed, or else the result,
+        unless a wrong setting prevents the next job."""
+        if self._refusal is not None and self._typed_when_refused == self._typed.snapshot():
             return self._refusal
         return ready if self._result is None or self._typed.wrong() else self._result

@@ -1,8 +1,7 @@
 """Throughput of a run: the median over its rounds.
 
 A round is a number of consecutive steps. A median leaves out what disturbed a few of them, which a
-mean would not, and it is the same whether the run was trained alone or in a comparison, whose
-engines take turns of one round.
+mean would not. The engines of a comparison take turns of one round.
 """
 
 from __future__ import annotations
@@ -63,9 +62,7 @@ def throughput(points: NewPoints, warmup_steps: int, total_steps: int) -> float:
     return float(samples.sum() / seconds.sum()) if len(seconds) else math.nan
 
 
-def figures_of_steps(
-    points: NewPoints, warmup_steps: int, total_steps: int
-) -> dict[str, float | None]:
+def step_results(points: NewPoints, warmup_steps: int, total_steps: int) -> dict[str, float | None]:
     """What the summary of a run says of its steps: see `SummaryRecord`."""
     speed = throughput(points, warmup_steps, total_steps)
     finite = points.loss[np.isfinite(points.loss)]

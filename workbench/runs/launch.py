@@ -122,7 +122,7 @@ def locked_for_worker(folder: RunFolder) -> Iterator[int | None]:
     lock = None
     try:
         with disk_errors(folder.path):
-            lock = _acquire_watchdog_lock(folder)
+            lock = acquire_watchdog_lock(folder)
             # Reserves disk space for the summary; the watchdog frees it.
             folder.watchdog_lock_path.write_bytes(bytes(SUMMARY_BYTES))
             yield lock
@@ -131,8 +131,16 @@ def locked_for_worker(folder: RunFolder) -> Iterator[int | None]:
             os.close(lock)
 
 
-def _acquire_watchdog_lock(folder: RunFolder) -> int | None:
-    """Acquire the lock; a watchdog keeps it for a moment after the summary is written."""
+def acquire_watchdog_lock(folder: RunFolder) -> int | None:
+    """Acquire the lock; a watchdog keeps it for a moment after the summary is written.
+
+    Returns:
+        See `acquire_lock`.
+
+    Raises:
+        RunError: another process is starting or running the worker.
+        OSError: it cannot be opened.
+    """
     deadline = time.monotonic() + EXIT_WAIT_S
     while True:
         try:

@@ -98,8 +98,9 @@ class ObservedRun(LabelledRun, RecordedRun):
 
     @property
     def samples_per_s(self) -> float:
-        """Throughput: the median over about twenty rounds of equal length after the warm-up; of a
-        run that was trained in a comparison the one that the comparison has found. NaN before."""
+        """Throughput so far: the median over about twenty rounds of equal length after the warm-up,
+        NaN within it. Of a run that was trained in a comparison, once that has ended, the one that
+        it has found."""
         return self.samples_per_s_of(None)
 
     def samples_per_s_of(self, points: NewPoints | None) -> float:

@@ -17,6 +17,7 @@ from workbench.compare.lockstep import make_plan
 from workbench.controller.follower import Follower
 from workbench.controller.jobs.job import ComparisonJob, Training, worker_pids
 from workbench.controller.jobs.outcome import outcome_of, outcome_of_training
+from workbench.controller.jobs.single_step import SingleStep
 from workbench.controller.recorded_runs.run_detail import describe_run
 from workbench.controller.state import State
 from workbench.controller.view import View
@@ -216,6 +217,19 @@ def test_a_single_step_that_is_paused_elsewhere_is_over(
     training.resume()
     wait_until(training, *ENDED)
     assert run.progress.done_steps == 60, "the limit is lifted"
+
+
+def test_a_stop_elsewhere_after_a_pause_elsewhere_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    training = paused_training(monkeypatch, digits, step_ms=300)
+    (run,) = training.runs.values()
+    step = SingleStep(run)
+    run.pause()
+    monkeypatch.setattr(step, "_is_paused_by_others", lambda: (run.stop(), True)[1])
+    step.over()
+    wait_until(training, *ENDED)
+    assert run.status == "stopped"
 
 
 def test_a_stop_right_after_a_single_step_is_a_stop(

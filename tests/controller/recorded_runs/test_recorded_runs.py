@@ -94,6 +94,18 @@ def test_runs_are_labelled_deleted_and_brought_back(told: Told, digits: Dataset)
     assert told.deleted == []
 
 
+def test_runs_are_brought_back_though_one_of_them_is_gone(told: Told, digits: Dataset) -> None:
+    run_id = recorded(digits).id
+    told.runs.delete([run_id])
+    told.runs.undelete(["nothing", run_id])
+    told.wait()
+    assert run_id in told.rows
+    outcome, message, undo = told.outcomes[-1]
+    assert (outcome, undo) == ("error", []), "there is nothing to undo any more"
+    assert message.startswith("Restored 1 run. ")
+    assert "nothing" in message
+
+
 def test_the_tags_that_several_runs_do_not_share_stay(told: Told, digits: Dataset) -> None:
     first, second = (recorded(digits, engine).id for engine in ("pytorch", "ondevice"))
     told.runs.tag([first], "a, shared")

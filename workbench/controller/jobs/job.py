@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-WAIT_FOR_QUIET = "Compare can wait for an idle machine: set “Wait for idle machine (s)”."
+WAIT_FOR_QUIET = "“Wait for idle machine (s)” lets Compare wait for a quiet one."
 
 
 class Job(Protocol):
@@ -54,7 +54,7 @@ class Job(Protocol):
 
     @property
     def caveat(self) -> str:
-        """Why its figures must not be trusted, in a few words; empty: they can."""
+        """Why figures of a completed job must not be trusted, in a few words; empty: they can."""
         ...
 
     def advance(self) -> None:
@@ -251,7 +251,8 @@ class ComparisonJob:
 
     @property
     def caveat(self) -> str:
-        return "machine was busy" if self.comparison.warning else ""
+        completed = self.status == "completed"
+        return "machine was busy" if completed and self.comparison.warning else ""
 
     def stop(self) -> None:
         self._stopping.ask()

@@ -36,8 +36,10 @@ class SingleStep:
 
         Call it repeatedly: once the step is done it pauses the run.
         """
-        if not self._ended and (self._run.waits_after(self._step) or self._is_paused_by_others()):
+        if not self._ended and self._run.waits_after(self._step):
             self.end()
+        elif not self._ended and self._is_paused_by_others():
+            self._lift_limit()
         paused = self._ended and self._run.status == "paused"
         return paused or self._run.ended or self._run.progress.done_steps > self._step
 
@@ -55,7 +57,10 @@ class SingleStep:
 
     def end(self) -> None:
         """Pause, and lift the limit, so that the run continues as usual when it is resumed."""
-        self._ended = True
         self._run.pause()
+        self._lift_limit()
+
+    def _lift_limit(self) -> None:
+        self._ended = True
         if not self._run.ended:
             grant(self._run.folder.control_path, NO_LIMIT)

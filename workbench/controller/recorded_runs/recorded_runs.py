@@ -280,10 +280,16 @@ class RecordedRuns:
         self._view.show_outcome("error" if refused else "done", message, deleted)
 
     def _undelete(self, run_ids: list[str]) -> None:
+        restored, refused = list[str](), list[str]()
         for run_id in run_ids:
-            restore_from_trash(run_id, self._index.folder.parent)
+            try:
+                restore_from_trash(run_id, self._index.folder.parent)
+                restored.append(run_id)
+            except (RunError, RunFolderError) as error:
+                refused.append(str(error))
         self._deleted = []
-        self._view.show_outcome("done", f"Restored {_count(run_ids)}.")
+        parts = [f"Restored {_count(restored)}."] if restored else []
+        self._view.show_outcome("error" if refused else "done", " ".join([*parts, *refused]))
 
 
 def _count(run_ids: Sequence[str]) -> str:

@@ -9,6 +9,8 @@ from workbench.errors import RunFolderError, WorkbenchError, exception_text
 from workbench.files.advisory_lock import is_locked
 from workbench.run_folder.labels import labels_or_problem
 from workbench.run_folder.run_folder import RunFolder
+from workbench.run_folder.run_reader import RunReader
+from workbench.run_folder.throughput import step_results
 from workbench.runs.failure import ends_early, failure_cause
 from workbench.runs.listing.row import RunRow
 from workbench.runs.listing.step_scan import StepScan
@@ -69,7 +71,13 @@ class RowReader:
             summary, problem = self._summary()
         status, reason = self._status(spec, summary, problem, scan.state)
         labels, label_problem = labels_or_problem(folder)
-        figures = _figures(summary)
+        results = _step_results(summary)
+        if not results and not (self.active or scan.sampled or quick):
+            # Of an older version, or of a worker that was killed.
+            points = RunReader(folder).poll()
+            results = _step_results(
+                step_results(points, config.warmup_steps, config.total_steps(spec["samples"]))
+            )
         metric_name, metric = _metric((summary or {}).get("evaluation") or scan.evaluation)
         return RunRow(
             id=folder.id,
@@ -88,11 +96,11 @@ class RowReader:
             steps=scan.steps or int((summary or {}).get("steps") or 0),
             total_steps=config.total_steps(spec["samples"]),
             last_loss=scan.last_loss,
-            best_loss=figures.get("best_loss", math.nan if quick else scan.best_loss),
+            best_loss=results.get("best_loss", math.nan if quick else scan.best_loss),
             metric_name=metric_name,
             metric=metric,
-            samples_per_s=figures.get("samples_per_s", math.nan if quick else scan.samples_per_s),
-            sampled=scan.sampled and not figures,
+            samples_per_s=results.get("samples_per_s", math.nan if quick else scan.samples_per_s),
+            sampled=scan.sampled and not results,
             curve=() if quick else scan.curve.points(),
             complete=not quick,
             tags=labels.tags,
@@ -130,8 +138,8 @@ class RowReader:
         return summary["status"], " ".join(parts)
 
 
-def _figures(summary: dict[str, Any] | None) -> dict[str, float]:
-    """What the worker has read from the whole log; nothing of a run in progress or killed."""
+def _step_results(summary: dict[str, Any] | None) -> dict[str, float]:
+    """Best loss and throughput, as far as they are there."""
     found = {name: (summary or {}).get(name) for name in ("best_loss", "samples_per_s")}
     return {name: float(value) for name, value in found.items() if value is not None}
 

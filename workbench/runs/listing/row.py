@@ -40,13 +40,13 @@ class RunRow:
     last_loss: float = math.nan
     """Loss of the last batch."""
     best_loss: float = math.nan
-    """Lowest loss of a batch among those that were read; see `sampled`."""
+    """Lowest loss of a batch; where `sampled`, among those that were read."""
     metric_name: str = ""
     """Of the last evaluation: accuracy, perplexity, r2, mean_absolute_error or test_loss."""
     metric: float = math.nan
     samples_per_s: float = math.nan
-    """See `Run.samples_per_s`; of a run that has no summary of it, the mean of the measured steps
-    that were read."""
+    """See `Run.samples_per_s`; of a run in progress, and where `sampled`, the mean of the measured
+    steps that were read."""
     sampled: bool = False
     """Whether best loss and throughput are of a sample of the steps, as the log is long."""
     complete: bool = True

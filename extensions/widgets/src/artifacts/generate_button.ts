@@ -24,8 +24,8 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   });
   let gone = false;
   const update = () => {
-    const [label, explanation] = model.get("label").split(/(?=: )/);
-    button.replaceChildren(element("span", {}, label ?? "", element("span", { class: "wb-explanation" }, explanation ?? "")));
+    const [, name = "", explanation = ""] = /^(.*?)(: .*)?$/.exec(model.get("label")) ?? [];
+    button.replaceChildren(element("span", {}, name, element("span", { class: "wb-explanation" }, explanation)));
     show.hidden = !model.get("has_graphs");
     button.setAttribute("aria-disabled", String(gone || !model.get("enabled")));
   };

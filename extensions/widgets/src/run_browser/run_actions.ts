@@ -15,6 +15,7 @@ export class RunActions {
   private readonly selected = element("span", { class: "wb-run-selected" });
   /** Also of those that are out of sight. */
   private readonly deselect = element("button", { type: "button", class: "wb-toggle", hidden: "" }, "Deselect");
+  private readonly bar = element("div", { class: "wb-run-buttons", role: "toolbar", "aria-label": "Selected runs" });
   private readonly editor = element("form", { class: "wb-run-editor", hidden: "" });
   private readonly problem = element("p", { id: freshId("problem"), class: "wb-run-editor-problem", role: "alert" });
   /** Whether the form stays until it is known how its action ended. */
@@ -31,16 +32,20 @@ export class RunActions {
     onDeselect: () => void,
   ) {
     this.deselect.addEventListener("click", onDeselect);
-    const bar = element("div", { class: "wb-run-buttons", role: "toolbar", "aria-label": "Selected runs" });
     for (const action of ACTIONS) {
       const button = element("button", { type: "button", class: "wb-button wb-small" }, action.label);
       button.addEventListener("click", () => this.start(action.name));
       button.hidden = action.name === PERSONALISE && bases.length === 0;
       this.buttons.set(action.name, button);
-      bar.append(button);
+      this.bar.append(button);
     }
     this.line.append(this.selected, this.deselect);
-    this.root.append(this.line, bar, this.editor);
+    this.root.append(this.line, this.bar, this.editor);
+  }
+
+  /** Nothing can be done with runs any more. */
+  lose(): void {
+    this.bar.inert = this.editor.inert = true;
   }
 
   /** Fits the buttons to the selected runs: those that the list shows, and those a filter hides. */

@@ -153,7 +153,8 @@ class RunTableView {
 
   /** The list stays readable. Within a page, the page itself shows that the kernel is gone. */
   private lose(): void {
-    this.offers.root.inert = this.actions.root.inert = this.message.root.inert = this.trash.root.inert = true;
+    this.actions.lose();
+    this.offers.root.inert = this.message.root.inert = this.trash.root.inert = true;
     if (this.el.closest(".wb-page")) return;
     this.problem.textContent = GONE;
     this.problem.hidden = false;
@@ -177,12 +178,12 @@ class RunTableView {
     this.revealRestored();
   }
 
-  /** Scrolls to what was brought back, once all of it is there. */
+  /** Scrolls to what was brought back. */
   private revealRestored(): void {
     const { rows } = this.store;
-    if (this.restoring.size === 0 || [...this.restoring].some((id) => !rows.has(id))) return;
-    const first = this.grid.ids.find((id) => this.restoring.has(id));
-    this.restoring.clear();
+    const back = [...this.restoring].filter((id) => rows.has(id));
+    const first = this.grid.ids.find((id) => back.includes(id));
+    for (const id of back) this.restoring.delete(id);
     if (first !== undefined) this.grid.reveal(first);
   }
 
@@ -230,6 +231,7 @@ class RunTableView {
   }
 
   private showMessage(): void {
+    if (this.model.get("outcome") === "error") this.restoring.clear(); // some of it is not coming
     const message = this.model.get("message");
     const inForm = this.actions.showOutcome(this.model.get("outcome"), message, this.model.get("cancellable"));
     const canUndo = this.model.get("undo").length > 0;

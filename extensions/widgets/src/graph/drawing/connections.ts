@@ -6,10 +6,9 @@ import type { Box, Scene } from "./scene";
 
 /** From a box to the turn of its line: less than half of the gap between two ranks. */
 const TURN = 10;
-/** From a box to a line beside it. */
-const BESIDE = 8;
-/** Between lines that run beside the same box. */
-const APART = 3;
+/** From a box to a line beside it, and between two such lines: three of them fit in half of a gap. */
+const BESIDE = 4;
+const APART = 2;
 
 /** A scene is drawn many times with the same selection. */
 const known = new WeakMap<Scene, { selected: Item; lines: Point[][] }>();
@@ -26,42 +25,48 @@ function connections(scene: Scene, selected: Item): Point[][] {
   if (!box || box.open) return [];
   const from = scene.visible.predecessors(selected).map((item) => [scene.box.get(item)!, box] as const);
   const to = scene.visible.successors(selected).map((item) => [box, scene.box.get(item)!] as const);
-  return [...from, ...to].map(([start, end], index) => connection(scene, start, end, (index % 3) * APART));
+  return [...from, ...to].map(([start, end], index) => connection(scene, start, end, BESIDE + (index % 3) * APART));
 }
 
-function connection(scene: Scene, from: Box, to: Box, apart: number): Point[] {
+function connection(scene: Scene, from: Box, to: Box, margin: number): Point[] {
   const drawn = scene.lines.find((line) => line.from === from.item && line.to === to.item);
   if (drawn) return drawn.points;
   const start = { x: from.x + from.width / 2, y: from.y + from.height };
   const end = { x: to.x + to.width / 2, y: to.y };
-  const crossed = scene.boxes.some((box) => !box.open && box !== from && box !== to && crosses(box, start, end));
-  if (!crossed) {
-    const bend = Math.max(16, Math.abs(end.y - start.y) / 4);
+  const boxes = scene.boxes.filter((box) => !box.open);
+  const down = end.y - start.y;
+  const isFree = () => !boxes.some((box) => box !== from && box !== to && crosses(box, start, end));
+  if (down > 0 && (down < 3 * TURN || isFree())) {
+    const bend = Math.max(16, down / 4);
     return [start, { x: start.x, y: start.y + bend }, { x: end.x, y: end.y - bend }, end];
   }
-  const [below, above] = [start.y + TURN, end.y - TURN];
-  const x = freeX(scene, Math.min(below, above), Math.max(below, above), (start.x + end.x) / 2, apart);
-  const down = above > below ? TURN : -TURN;
+  const [leaves, arrives] = [start.y + TURN, end.y - TURN];
+  const x = freePlace(boxes, "x", Math.min(leaves, arrives), Math.max(leaves, arrives), (start.x + end.x) / 2, margin);
+  const level = (y: number, at: number) => freePlace(boxes, "y", Math.min(x, at), Math.max(x, at), y, margin);
+  const [below, above] = [level(leaves, start.x), level(arrives, end.x)];
+  const turn = above > below ? TURN : -TURN;
   // Two points at each turn: between them the line is straight.
-  const turns = [below, below + down, above - down, above].map((y) => ({ x, y }));
+  const turns = [below, below + turn, above - turn, above].map((y) => ({ x, y }));
   return [start, { x: start.x, y: below }, ...turns, { x: end.x, y: above }, end];
 }
 
-/** The x nearest to `wanted` where a line from `low` to `high` has no box in its way. */
-function freeX(scene: Scene, low: number, high: number, wanted: number, apart: number): number {
-  const margin = BESIDE + apart;
-  const blocked = scene.boxes
-    .filter((box) => !box.open && box.y < high && box.y + box.height > low)
-    .map((box) => [box.x - margin, box.x + box.width + margin] as [number, number])
+/** Along an axis the place nearest to `wanted` where a line across it, from `low` to `high`, meets no box. */
+function freePlace(boxes: readonly Box[], axis: "x" | "y", low: number, high: number, wanted: number, margin: number): number {
+  const extent = (box: Box, along: "x" | "y") => [box[along], box[along] + box[along === "x" ? "width" : "height"]] as const;
+  const across = axis === "x" ? "y" : "x";
+  const blocked = boxes
+    .filter((box) => extent(box, across)[0] < high && extent(box, across)[1] > low)
+    .map((box) => extent(box, axis))
+    .map(([first, last]) => [first - margin, last + margin] as const)
     .sort(([a], [b]) => a - b);
-  let [left, right] = [Infinity, -Infinity];
+  let [before, after] = [Infinity, -Infinity];
   for (const [first, last] of blocked) {
-    if (first < right) right = Math.max(right, last);
-    else if (right > wanted) break;
-    else [left, right] = [first, last];
+    if (first < after) after = Math.max(after, last);
+    else if (after > wanted) break;
+    else [before, after] = [first, last];
   }
-  if (left >= wanted || right <= wanted) return wanted;
-  return wanted - left < right - wanted ? left : right;
+  if (before >= wanted || after <= wanted) return wanted;
+  return wanted - before < after - wanted ? before : after;
 }
 
 /** Whether the straight line from `a` to `b` runs through a box. */
