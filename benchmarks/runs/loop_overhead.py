@@ -20,7 +20,7 @@ import workbench as wb
 from benchmarks.page.watcher import Watcher
 from benchmarks.result import Result
 from workbench.compare.statistics import ratio
-from workbench.controller.update_pace import LONGEST_PERIOD_S
+from workbench.controller.following.update_pace import LONGEST_PERIOD_S
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import load_run
 from workbench.runs.launch import worker_environment, write_run_folder

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.runs.loop_overhead import Turns
-from workbench.controller.follower import Follower
-from workbench.controller.jobs.job import Training
+from workbench.controller.following.follower import Follower
+from workbench.controller.jobs.training import Training
 from workbench.controller.state import State
 from workbench.controller.view import View
 from workbench.runs import load_run

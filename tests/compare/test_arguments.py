@@ -396,3 +396,9 @@ def test_a_loaded_comparison_is_looked_at_ten_times_a_second(
     found = Comparison("c", LockstepPlan(0, 1, 2), ["fake"], runs={"fake": run}).wait(3600)
     assert found.status == "completed"
     assert slept == [0.1] * 3
+
+
+@pytest.mark.parametrize("engines", [None, 3, ["pytorch", None]])
+def test_engines_that_are_no_names_are_refused(engines: Any) -> None:
+    with pytest.raises(ConfigError, match=r"engines=.*: give a list of names of engines\.$"):
+        compare("digits-mlp", engines=engines, steps=3)

@@ -19,7 +19,9 @@ from tests.runs import recorded
 from tests.runs.written import write_run
 from workbench.controller import Controller, Setup
 from workbench.controller.background.footprint_predictor import PROFILE_ENDED
-from workbench.controller.jobs.job import ComparisonJob, Job, Training
+from workbench.controller.jobs.comparison_job import ComparisonJob
+from workbench.controller.jobs.job import Job
+from workbench.controller.jobs.training import Training
 from workbench.controller.model.sources import Sources
 from workbench.controller.state import (
     IN_PROGRESS,

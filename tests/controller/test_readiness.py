@@ -70,22 +70,6 @@ def test_a_wrong_setting_of_one_button_does_not_hide_that_the_other_can_be_press
     assert told[-1].message == "1 setting is wrong: Epochs. The field says why."
 
 
-def test_what_else_was_done_is_told_unless_work_is_in_progress() -> None:
-    told: list[State] = []
-    readiness = Readiness(told.append, TypedSettings(Setup()))
-    readiness.show_model(wb.load_model("digits-mlp"))
-    readiness.show_data(DataPreview("digits", ()))
-    readiness.report("Opened it.")
-    assert (told[-1].level, told[-1].message) == ("done", "Opened it.")
-    readiness.show_prediction(None, "building")
-    readiness.report("Opened it.")
-    assert told[-1].message.startswith("Generating")
-    readiness.show_prediction(None, problem="It broke.")
-    readiness.show_profile(None, "tracing")
-    readiness.report("Opened it.")
-    assert told[-1].message.startswith("Profiling")
-
-
 def test_a_task_that_measures_is_reported_while_a_run_would_end_it() -> None:
     told: list[State] = []
     readiness = Readiness(told.append, TypedSettings(Setup()))

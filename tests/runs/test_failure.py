@@ -76,7 +76,9 @@ def test_an_unreadable_summary_is_the_cause() -> None:
     found = cause(run)
     assert (found["type"], found["traceback"]) == ("RunFolderError", "")
     assert "summary.json" in found["message"]
-    with pytest.raises(RunError, match=r"^fake failed after step 0: .*summary\.json.*\nLog: "):
+    with pytest.raises(
+        RunError, match=r"^The result of run .* cannot be read: .*summary\.json.*\nLog: "
+    ):
         run.wait(1)
 
 
@@ -107,3 +109,24 @@ def test_a_folder_that_is_gone_was_removed_or_deleted() -> None:
         "type": "Removed", "traceback": "",
         "message": f"It was deleted; wb.undelete({deleted.id!r}) restores it.",
     }  # fmt: skip
+
+
+def test_what_a_run_came_to_is_known_though_its_folder_is_gone_since() -> None:
+    run = write_run("a", [steps(1, [0.5] * 3)], {"status": "completed", "steps": 3})
+    assert run.ended
+    shutil.rmtree(run.folder.path)
+    assert (run.status, run.error) == ("completed", None)
+    assert run.wait(1) is run
+    failed = write_run("b", [], {"status": "failed", "error": ERROR})
+    assert failed.ended
+    shutil.rmtree(failed.folder.path)
+    assert (failed.status, failed.error) == ("failed", ERROR["message"])
+
+
+def test_what_a_run_came_to_is_forgotten_when_it_is_resumed() -> None:
+    run = write_run("a", [steps(1, [0.5] * 3)], {"status": "stopped", "steps": 3})
+    assert run.status == "stopped"
+    run.folder.summary_path.unlink()
+    assert run.status == "failed", "no worker has written another summary"
+    shutil.rmtree(run.folder.path)
+    assert run.status == "failed"

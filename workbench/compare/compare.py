@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from workbench.compare.lockstep import Lockstep, make_plan
 from workbench.compare.record import ComparisonRecord
 from workbench.compare.recorded_throughputs import record_throughputs
 from workbench.data import Dataset
-from workbench.errors import ConfigError
+from workbench.errors import ConfigError, value_text
 from workbench.models import Model
 from workbench.runs import Run, from_base, prepare
 from workbench.runs.launch import launch
@@ -60,6 +60,8 @@ def compare(
         ModelError: the model cannot be loaded, or the weights of `base` do not fit it.
         DataError: the dataset cannot be loaded or does not fit the model.
     """
+    if not isinstance(engines, Iterable) or not all(isinstance(each, str) for each in engines):
+        raise ConfigError([f"engines={value_text(engines)}: give a list of names of engines."])
     engines = [engines] if isinstance(engines, str) else list(engines)
     _check_arguments(engines, quiet_s, settings)
     settings = {"evaluate": False, **settings, "steps": steps}

@@ -11,7 +11,7 @@ from workbench.compare.comparison_row import measured_row, pytorch_fallbacks_of,
 from workbench.compare.differences import differences_frame, settings_of
 from workbench.compare.lockstep import PAUSING, Lockstep, LockstepPlan
 from workbench.compare.recorded_steps import RecordedSteps, StepArrays, taken_in_turn
-from workbench.compare.run_texts import caption_of, failures, failures_badge
+from workbench.compare.run_texts import caption_of, failures_badge, shortfalls
 from workbench.compare.statistics import Ratio, Speed, ratio_note, speeds_of
 from workbench.compare.verdict import Verdict, short_verdict, verdict_of
 from workbench.errors import RunError
@@ -237,7 +237,7 @@ class Comparison:
     def verdict(self) -> Verdict:
         """Interpretation of the ratios, their certainty, and whether the machine was quiet."""
         found = verdict_of(self._ratios(), self.reference, self.load, len(self.engines))
-        return found._replace(sentence=" ".join([found.sentence, *failures(self.runs).values()]))
+        return found._replace(sentence=" ".join([found.sentence, *shortfalls(self.runs)]))
 
     @property
     def badge(self) -> str:

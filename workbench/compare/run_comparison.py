@@ -16,7 +16,7 @@ from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import differences_frame, differing, settings_of
 from workbench.compare.load_comparison import loads_of, measured_together
 from workbench.compare.run_names import distinct_names
-from workbench.compare.run_texts import failures, failures_badge, in_progress, trained_text
+from workbench.compare.run_texts import failures_badge, in_progress, shortfalls, trained_text
 from workbench.compare.statistics import Ratio
 from workbench.compare.verdict import (
     BADGES,
@@ -152,7 +152,7 @@ class RunComparison:
         else:
             load = self._together.load
             found = verdict_of(self._measured, self.reference, load, len(self.runs))
-        further = [*running, *failures(self.runs).values(), *self._damage]
+        further = [*running, *shortfalls(self.runs), *self._damage]
         return found._replace(sentence=" ".join([found.sentence, *further]))
 
     @property

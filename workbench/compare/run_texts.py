@@ -46,13 +46,22 @@ def trained_text(config: TrainingConfig) -> str:
     return "".join(f", {part}" for part in parts)
 
 
-def failures(runs: Mapping[str, Run]) -> dict[str, str]:
-    """A sentence for each run that failed, by its name: its numbers are of the steps before."""
-    found = {}
+def shortfalls(runs: Mapping[str, Run]) -> list[str]:
+    """A sentence for each run that failed or cannot be read, and for each that was stopped while
+    others went on: its numbers are of the steps before."""
+    states = {name: run.status for name, run in runs.items()}
+    others_went_on = not set(states.values()) <= {"stopped", "interrupted", "failed", "unreadable"}
+    found = []
     for name, run in runs.items():
-        if run.status == "failed" and run.folder.path.exists():  # else it was deleted
-            done, total = run.progress
-            found[name] = f"{name} failed after {step_word(run.spec)} {done:,} of {total:,}."
+        done, total = run.progress
+        place = f"{step_word(run.spec)} {done:,} of {total:,}."
+        match states[name]:
+            case "failed" if run.folder.path.exists():  # else it was deleted
+                found.append(f"{name} failed after {place}")
+            case "unreadable":
+                found.append(f"{name} has a record that cannot be read: {run.error}")
+            case "stopped" | "interrupted" if others_went_on:
+                found.append(f"{name} was {states[name]} at {place}")
     return found
 
 
@@ -66,6 +75,8 @@ def in_progress(runs: Mapping[str, Run]) -> list[str]:
 
 
 def failures_badge(runs: Mapping[str, Run]) -> str:
-    """The same in a few words before the badge; empty if none failed."""
-    failed = ", ".join(failures(runs))
-    return f"{failed} failed: " if failed else ""
+    """Which runs failed, before the badge; empty if none did."""
+    failed = [
+        name for name, run in runs.items() if run.status == "failed" and run.folder.path.exists()
+    ]
+    return f"{', '.join(failed)} failed: " if failed else ""

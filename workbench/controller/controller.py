@@ -12,20 +12,22 @@ from workbench.controller.background.footprint_predictor import Predictor
 from workbench.controller.background.model_loader import ModelLoader
 from workbench.controller.background.task_runner import TaskRunner
 from workbench.controller.engine_rows import engine_rows
-from workbench.controller.follower import PERIOD_S, Follower
+from workbench.controller.following.follower import PERIOD_S, Follower
+from workbench.controller.following.update_pace import pace_of
 from workbench.controller.forms.typed_settings import TypedSettings
-from workbench.controller.jobs.job import ComparisonJob, Job, Training, is_part
+from workbench.controller.jobs.comparison_job import ComparisonJob
+from workbench.controller.jobs.job import Job, is_part
 from workbench.controller.jobs.offered_runs import Offer, offers
 from workbench.controller.jobs.start import Load, start_comparison, start_training
 from workbench.controller.jobs.stoppable_load import StoppedEarlyError, stoppable
-from workbench.controller.last_job import LastJob
+from workbench.controller.jobs.training import Training
 from workbench.controller.model.namespace import own_names
 from workbench.controller.model.sources import Sources
 from workbench.controller.readiness import CHOOSE, Readiness, loading_text
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
+from workbench.controller.shown_state import ShownState
 from workbench.controller.state import IN_PROGRESS, PREPARING, STOPPED_EARLY, State, failure
-from workbench.controller.update_pace import pace_of
 from workbench.controller.view import View, Views
 from workbench.errors import RunError
 from workbench.models import Model
@@ -55,18 +57,17 @@ class Controller:
         self.setup = Setup() if setup is None else setup
         self.obstacle: Callable[[], str] = lambda: ""
         """Returns why no job can start now; empty: one can. Called on a thread of its own."""
-        self.state = CHOOSE
         self.typed = TypedSettings(self.setup)
-        self.readiness = Readiness(self._show_readiness, self.typed)
-        self.views = Views(view, self.readiness)
+        self.views = Views(view)
+        self._shown = ShownState(CHOOSE, self.typed, self.views.show_state)
+        self.readiness = Readiness(self._shown.show_readiness, self.typed)
+        self.views.add(self.readiness)
         self.sources = Sources(names)
         self._follower: Follower | None = None
-        self._lock = threading.RLock()
         self._idle = threading.Event()
         self._idle.set()
         self._cancelled = threading.Event()
         """Set when a job is stopped while its model and data are loaded."""
-        self._last = LastJob(self.typed)
         self._models = ModelLoader(
             self.views,
             self.sources,
@@ -84,6 +85,11 @@ class Controller:
         self.views.add(self.tasks, self._models.check)
         self.typed.observe(self.tasks.update)
 
+    @property
+    def state(self) -> State:
+        """The state that is shown."""
+        return self._shown.now
+
     def choose_model(self, model: Model | str) -> None:
         """Choose a `Model`, or a source of `Sources.model`; an empty string chooses none."""
         self.setup.model = model.name if isinstance(model, Model) else model.strip()
@@ -91,14 +97,14 @@ class Controller:
         self.artifacts.drop()
         self.readiness.loading = self.setup.model
         loading = State("idle", "busy", loading_text(self.setup.model))  # no longer of the last
-        self._show_beside(loading if self.setup.model else self.readiness.choose)
+        self._shown.show_beside(loading if self.setup.model else self.readiness.choose)
         self._models.choose(model, self.setup.example_inputs)
 
     def choose_dataset(self, dataset: str, target: str = "", groups: str = "") -> None:
         """Choose a source of `Sources.dataset`; an empty string chooses that of the model."""
         self.setup.choose_dataset(dataset, target, groups)
         if self.setup.dataset:
-            self._show_beside(State("idle", "busy", loading_text(self.setup.dataset)))
+            self._shown.show_beside(State("idle", "busy", loading_text(self.setup.dataset)))
         self._models.choose_dataset(dataset, target, groups)
 
     def list_engines(self) -> None:
@@ -176,10 +182,16 @@ class Controller:
         """Wait until no job is in progress; False on a timeout."""
         return self._idle.wait(timeout)
 
-    def forget_outcome(self) -> None:
-        """Report readiness in place of how the last job ended: its runs were deleted."""
-        self._last.forget()
-        self.readiness.update()
+    def report(self, message: str) -> None:
+        """Say what else the page shows, in place of the last result, unless there is work."""
+        self._shown.report(message)
+
+    def forget_outcome(self, message: str = "") -> None:
+        """Report readiness in place of how the last job ended, or of `message`."""
+        with self._shown.lock:
+            if message in ("", self.state.message):
+                self._shown.last.forget()
+                self.readiness.update()
 
     def close(self) -> None:
         """End the threads; a job in progress continues without them."""
@@ -190,7 +202,7 @@ class Controller:
 
     def _show_offers(self) -> None:
         found = offers()
-        with self._lock:
+        with self._shown.lock:
             # Jobs started meanwhile are followed already; other requests can wait.
             self.views.show_offers([] if self.state.active else found)
 
@@ -201,9 +213,9 @@ class Controller:
 
     def _start(self, make: Callable[[], Job], state: State = PREPARING, new: bool = False) -> None:
         self._idle.clear()
-        with self._lock:
+        with self._shown.lock:
             if self.state.status in ENDED:  # the figures of the last job are still being made
-                self._show(state)
+                self._shown.show(state)
         self._requests.ask(lambda: self._begin(make, state, new))
 
     def _begin(self, make: Callable[[], Job], state: State, new: bool) -> None:
@@ -214,7 +226,7 @@ class Controller:
             raise RunError(obstacle)
         self._idle.clear()  # a job that ended after this one was asked for has set it
         self._cancelled.clear()
-        self._show(state)
+        self._shown.show(state)
         if new:
             self.artifacts.give_way()
         try:
@@ -223,9 +235,9 @@ class Controller:
             self.views.job_failed()
             self._set_idle(STOPPED_EARLY)
             return
-        self._last.forget()
+        self._shown.last.forget()
         self.views.job_started(job)
-        self._follower = Follower(job, self.views, self._show, partial(pace_of, job))
+        self._follower = Follower(job, self.views, self._shown.show, partial(pace_of, job))
         self._poll()
 
     def _poll(self) -> bool:
@@ -236,41 +248,20 @@ class Controller:
         return self._follower is not None
 
     def _finish(self, job: Job) -> None:
-        with self._lock:
+        with self._shown.lock:
             if self.state.status in ENDED:  # else the next job was asked for meanwhile
-                self._last.ended(self.state._replace(status="idle"))
+                self._shown.last.ended(self.state._replace(status="idle"))
         try:
             self.views.job_ended(job)
         finally:
             self._follower = None
-            with self._lock:
+            with self._shown.lock:
                 if self.state.status in ENDED:
                     self._set_idle(self.state._replace(status="idle"))
 
     def _set_idle(self, state: State) -> None:
-        self._show(state)
+        self._shown.show(state)
         self._idle.set()
-
-    def _show(self, state: State) -> None:
-        with self._lock:
-            self.state = state
-            self.views.show_state(state)
-
-    def _show_beside(self, state: State) -> None:
-        """Show the message of `state` unless a job is in progress or is about to start."""
-        with self._lock:
-            found = state._replace(status=self.state.status)
-            if found != self.state and (not self.state.active or self.state.status in ENDED):
-                self._last.forget()
-                self._show(found)
-
-    def _show_readiness(self, state: State) -> None:
-        """Keep the result of a job until there is more to report, but tell of wrong settings."""
-        with self._lock:
-            if state.level != "idle" or not self._last.has_message:
-                self._show_beside(state)
-            elif not self.state.active and (kept := self._last.in_place_of(state)) != self.state:
-                self._show(kept)
 
     def _control_job(self, action: Callable[[Job], None]) -> None:
         def act() -> None:
@@ -282,17 +273,17 @@ class Controller:
 
     def _on_typed(self) -> None:
         """Update the message for typed settings, unless it is about work in progress."""
-        with self._lock:
+        with self._shown.lock:
             if self.state.level != "busy" and self.state.status != "paused":
                 self.readiness.update()
 
     def _on_side_error(self, error: Exception) -> None:
-        self._show_beside(failure(error))
+        self._shown.show_beside(failure(error))
 
     def _on_error(self, error: Exception) -> None:
         """Show the error of a job that could not be started or followed."""
         self._follower = None
         self.views.job_failed()
-        with self._lock:
-            self._last.refused(failure(error))
+        with self._shown.lock:
+            self._shown.last.refused(failure(error))
             self._set_idle(failure(error))

@@ -128,11 +128,6 @@ class Readiness(View):
             self._wrong_artifacts = ""
             self.update()
 
-    def report(self, message: str) -> None:
-        """Show what else was done, unless work is in progress, until there is more to report."""
-        if not (self.loading or self._generating or self._task or self._profiling):
-            self._show(State("idle", "done", message))
-
     def update(self) -> None:
         """Show what prevents training from starting, or that it can start."""
         if self.loading:

@@ -7,9 +7,11 @@ from typing import Literal, NamedTuple
 
 from workbench.controller.footprint_prediction import ArtifactsWithFootprint
 from workbench.controller.forms.typed_settings import TypedSettings, wrong_settings
-from workbench.controller.jobs.job import ComparisonJob, Job, model_of
+from workbench.controller.jobs.comparison_job import ComparisonJob
+from workbench.controller.jobs.job import Job, model_of
 from workbench.controller.jobs.outcome import diverged
 from workbench.controller.model.data_preview import DataPreview
+from workbench.controller.model.inspection import LayerRow
 from workbench.controller.setup import Setup
 from workbench.controller.state import State
 from workbench.controller.view import View
@@ -17,6 +19,8 @@ from workbench.models import Model
 from workbench.runs.record.activity import ENDED
 
 StepState = Literal["needs", "ready", "busy", "done", "failed"]
+
+WAITS = "waits for the model"
 
 NAMES = ("model", "artifacts", "train", "compare", "runs")
 
@@ -48,6 +52,8 @@ class StepsView(View):
         self._typed = typed
         self._show = show
         self._model: Model | None = None
+        self._loading = False
+        """Whether a model is being loaded: the one before is chosen no more."""
         self._model_problem = ""
         self._data_problem = ""
         self._generating = self._generated = False
@@ -91,11 +97,21 @@ class StepsView(View):
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         same = model is not None and self._model is not None and model.name == self._model.name
-        self._model, self._model_problem = model, problem
+        self._model, self._model_problem, self._loading = model, problem, False
         self._generating = self._generated = False
         if not same:  # else its results stay in view
             self._ended = {}
         self.update()
+
+    def show_layers(
+        self,
+        rows: Sequence[LayerRow] | None,
+        *,
+        loading: bool = False,
+    ) -> None:
+        if loading and not self._loading:
+            self._loading = True
+            self.update()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._data_problem = ""
@@ -132,6 +148,8 @@ class StepsView(View):
         self.update()
 
     def _of_model(self) -> Step:
+        if self._loading:
+            return Step("model", "Model", "busy", "loading")
         if self._model is None:
             return Step(
                 "model",
@@ -144,6 +162,8 @@ class StepsView(View):
         return Step("model", "Model", "done", self._model.name)
 
     def _of_artifacts(self) -> Step:
+        if self._loading:
+            return Step("artifacts", "Artifacts", "needs", WAITS)
         if self._model is None:
             return Step("artifacts", "Artifacts", "needs", "needs a model")
         if self._generating:
@@ -167,6 +187,8 @@ class StepsView(View):
         return Step(name, title, "ready", "ready")
 
     def _lack(self, step: str) -> str:
+        if self._loading:
+            return WAITS
         if self._model is None:
             return "needs a model"
         if self._data_problem:

@@ -36,7 +36,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise RunFolderError(f"{path} is not valid JSON: {error}.") from None
     if not isinstance(content, dict):
-        raise RunFolderError(f"{path} contains a JSON {type(content).__name__}, not an object.")
+        raise RunFolderError(f"{path} holds {text.decode()[:40].strip()}, not a JSON object.")
     return content
 
 

@@ -41,6 +41,8 @@ class ObservedRun(LabelledRun, RecordedRun):
         self.config: TrainingConfig = read_config(self.spec["config"])
         self._worker = worker
         self._activity = Activity(folder.events_path)
+        self._last_summary: dict[str, Any] | None = None
+        """As last read: what a run came to is known though its folder is gone since."""
 
     def __repr__(self) -> str:
         done, total = self.progress
@@ -58,14 +60,21 @@ class ObservedRun(LabelledRun, RecordedRun):
     def summary(self) -> dict[str, Any] | None:
         """Status, steps, evaluation and memory; None until the end, or if it cannot be read."""
         try:
-            return self.folder.read_summary()
+            return self._read_summary()
         except RunFolderError:
             return None
+
+    def _read_summary(self) -> dict[str, Any] | None:
+        found = self.folder.read_summary()
+        if found is None and not self.folder.path.exists():
+            return self._last_summary
+        self._last_summary = found
+        return found
 
     @property
     def status(self) -> Status:
         try:
-            summary = self.folder.read_summary()
+            summary = self._read_summary()
         except RunFolderError:
             return "unreadable"
         if summary is not None:
@@ -177,6 +186,9 @@ class ObservedRun(LabelledRun, RecordedRun):
         return RunReader(self.folder)
 
     def _cause(self) -> dict[str, str] | None:
+        if not self.folder.path.exists() and self._last_summary is not None:
+            failure: dict[str, str] | None = self._last_summary.get("error")
+            return failure
         exit_status = self._worker.poll() if self._worker else None
         return failure_cause(self.folder, exit_status, self._is_lost, self.spec.get("launched"))
 

@@ -69,7 +69,9 @@ def request_checkpoint(run: ObservedRun, activity: Activity, timeout: float | No
 def failure_text(run: ObservedRun, cause: dict[str, str]) -> str:
     """The message of the error for a failure: cause, path of the log, traceback of a crash."""
     what = f"{run.engine} failed after step {run.progress.done_steps}"
-    if cause == (run.summary or {}).get("resume_error"):
+    if run.status == "unreadable":
+        what = f"The result of run {run.id} cannot be read"
+    elif cause == (run.summary or {}).get("resume_error"):
         what = f"Run {run.id} could not be resumed and remains {run.status}"
     text = f"{what}: {cause['message']}{log_line(run.folder)}"
     if not cause["traceback"] or cause["type"] in _error_names():

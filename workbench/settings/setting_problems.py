@@ -85,6 +85,8 @@ def _sentence(problem: Any, settings: type[BaseModel]) -> str:
     last = str(problem["loc"][-1]) if problem["loc"] else ""
     if problem["type"] == "extra_forbidden":
         return f"{name}: no such setting. {_suggestion(last, settings.model_fields)}"
+    if problem["type"] == "missing":  # its input is all that holds it
+        return f"{name} is missing."
     value = problem["input"]
     field = settings.model_fields.get(last)
     if problem["type"] == "literal_error" and field is not None:

@@ -14,10 +14,12 @@ from tests.runs.recorded import changed, recorded
 from tests.runs.written import steps, write_run
 from workbench.compare import Comparison
 from workbench.compare.lockstep import make_plan
-from workbench.controller.follower import Follower
-from workbench.controller.jobs.job import ComparisonJob, Training, worker_pids
+from workbench.controller.following.follower import Follower
+from workbench.controller.jobs.comparison_job import ComparisonJob
+from workbench.controller.jobs.job import worker_pids
 from workbench.controller.jobs.outcome import outcome_of, outcome_of_training
 from workbench.controller.jobs.single_step import SingleStep
+from workbench.controller.jobs.training import Training
 from workbench.controller.recorded_runs.run_detail import describe_run
 from workbench.controller.state import State
 from workbench.controller.view import View
@@ -133,7 +135,21 @@ def test_the_outcome_of_a_stop_names_the_engines_that_were_not_started(
     wait_until(training, "running", *ENDED)
     training.stop()
     wait_until(training, *ENDED)
-    assert training.outcome.splitlines()[-1] == "Not started: ondevice and ortmodule."
+    assert training.outcome.splitlines()[-1] == "Stopped before ondevice and ortmodule had started."
+
+
+def test_a_stop_between_two_engines_is_one(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    training = fake_training(monkeypatch, digits, ["pytorch", "ondevice"])
+    wait_until(training, "running", *ENDED)
+    training.runs["pytorch"].wait(PATIENCE_S)
+    assert training.status == "starting"
+    training.stop()
+    assert training.status == "stopped"
+    first, second = training.outcome.splitlines()
+    assert first == "Stopped before ondevice had started."
+    assert second.startswith("Trained digits-mlp on fake: 60 steps")
 
 
 def test_an_outcome_tells_first_what_is_not_as_it_was_asked_for() -> None:
@@ -141,7 +157,7 @@ def test_an_outcome_tells_first_what_is_not_as_it_was_asked_for() -> None:
     stopped = write_run("b", [STARTED, steps(1, [1.0])], {"status": "stopped", "steps": 1})
     runs = {"pytorch": done, "ondevice": stopped}
     lines = outcome_of_training(["pytorch", "ondevice", "ortmodule"], runs, {}).splitlines()
-    assert [line.split()[0] for line in lines] == ["Stopped", "Not", "Trained"]
+    assert [line.split()[0] for line in lines] == ["Stopped", "Stopped", "Trained"]
 
 
 def test_a_run_whose_test_loss_is_not_finite_is_no_success() -> None:
@@ -399,6 +415,42 @@ def test_a_comparison_names_the_engines_that_failed(
         time.sleep(0.02)
     assert job.status == "failed"
     assert "asked to raise at step 9" in job.outcome
+
+
+def test_a_comparison_names_the_engine_that_was_stopped_alone() -> None:
+    done = {"status": "completed", "steps": 30}
+    runs = {
+        "pytorch": write_run("a", [steps(1, [0.1] * 30)], done, engine="pytorch", steps=30),
+        "ondevice": write_run("b", [steps(1, [0.1] * 5)], {"status": "stopped", "steps": 5}),
+    }
+    job = ComparisonJob(Comparison("c", make_plan(30, 2), [*runs], runs=runs))
+    assert job.outcome.splitlines() == [
+        "Compared pytorch on model-a.",
+        "Stopped model-b on fake at step 5 of 3. Its checkpoint is kept.",
+    ]
+    assert job.comparison.verdict().sentence.endswith("ondevice was stopped at step 5 of 3.")
+    runs["ondevice"].delete()
+    assert "Stopped model-b on fake at step 5" in job.outcome, "it has not failed"
+    assert not job.failed
+
+
+def test_an_engine_that_is_stopped_elsewhere_is_told_while_the_others_go_on() -> None:
+    stopped = write_run("b", [steps(1, [0.1] * 5)], {"status": "stopped", "steps": 5})
+    runs = {"pytorch": write_run("a", [STARTED, steps(1, [0.1])]), "ondevice": stopped}
+    job = ComparisonJob(Comparison("c", make_plan(30, 2), [*runs], runs=runs))
+    first, second = job.doing.splitlines()
+    assert first == "Comparing pytorch."
+    assert second.startswith("Stopped model-b on fake at step 5")
+
+
+def test_a_comparison_that_is_stopped_early_names_all_its_engines() -> None:
+    run = write_run("a", [steps(1, [0.1])], {"status": "stopped", "steps": 1}, engine="pytorch")
+    engines = ["pytorch", "ondevice", "ortmodule"]
+    job = ComparisonJob(Comparison("c", make_plan(30, 2), engines, runs={"pytorch": run}))
+    assert job.outcome.splitlines() == [
+        "Stopped the comparison of pytorch, ondevice and ortmodule on model-a.",
+        "Stopped before ondevice and ortmodule had started.",
+    ]
 
 
 def test_a_comparison_whose_workers_cannot_be_started_has_failed() -> None:

@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from tests.runs.recorded import changed, recorded, with_value
 from workbench.controller.jobs import offered_runs
-from workbench.controller.jobs.job import Training
+from workbench.controller.jobs.training import Training
 from workbench.data import Dataset
 
 

@@ -56,7 +56,8 @@ class Told:
         self.cancellable = cancellable
         self.outcomes.append((outcome, message, list(undo)))
 
-    def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:
+    def show_deleted(self, deleted: Sequence[DeletedRun], total: int) -> None:
+        self.deleted_total = total
         self.deleted = [run.title for run in deleted]
 
     def show_detail(self, detail: RunDescription) -> None:
@@ -104,6 +105,26 @@ def test_runs_are_brought_back_though_one_of_them_is_gone(told: Told, digits: Da
     assert (outcome, undo) == ("error", []), "there is nothing to undo any more"
     assert message.startswith("Restored 1 run. ")
     assert "nothing" in message
+
+
+def test_a_second_click_on_undo_says_what_the_first_did(told: Told, digits: Dataset) -> None:
+    run_id = recorded(digits).id
+    told.runs.delete([run_id])
+    for _ in range(2):
+        told.runs.undelete([run_id])
+    told.wait()
+    assert [said for _, said, _ in told.outcomes if said][1:] == ["Restored 1 run."] * 2
+
+
+def test_the_trash_says_how_many_runs_are_in_it(
+    told: Told, digits: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.controller.recorded_runs.deleted_runs.MOST", 2)
+    found = [recorded(digits, name).id for name in ("pytorch", "ondevice", "ortmodule")]
+    for deleted in range(1, 4):
+        told.runs.delete([found[deleted - 1]])
+        told.wait()
+        assert (len(told.deleted), told.deleted_total) == (min(deleted, 2), deleted)
 
 
 def test_the_tags_that_several_runs_do_not_share_stay(told: Told, digits: Dataset) -> None:
@@ -320,7 +341,7 @@ def test_a_completed_run_is_trained_further(told: Told, digits: Dataset) -> None
     told.wait()
     assert told.outcomes[-1][:2] == (
         "done",
-        f"Resumed {run.title} after step 20. The page has its settings now.",
+        f"Resumed {run.title} after step 20. The page took over its settings.",
     )
     resumed[0].wait(60)
     assert (resumed[0].status, resumed[0].progress) == ("completed", (30, 30))

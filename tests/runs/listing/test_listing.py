@@ -242,7 +242,7 @@ UNREADABLE: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda path: changed(path, lambda spec: {**spec, "samples": "many"}),
         "is corrupt",
     ),
-    "no summary": ("summary.json", lambda path: path.write_text("[]"), "not an object"),
+    "no summary": ("summary.json", lambda path: path.write_text("[]"), "not a JSON object"),
     "a pipe": ("spec.json", a_pipe, "is not a file"),
     "a reason that is no text": (
         "summary.json",

@@ -12,8 +12,8 @@ import pytest
 
 from tests.controller.recording_view import RecordingView
 from tests.runs.written import DONE, LAUNCHED, steps, write_run
-from workbench.controller.follower import Follower
-from workbench.controller.jobs.job import Training
+from workbench.controller.following.follower import Follower
+from workbench.controller.jobs.training import Training
 from workbench.controller.state import State
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run, observed_run, runs, train

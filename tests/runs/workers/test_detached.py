@@ -13,7 +13,8 @@ import pytest
 import workbench as wb
 from tests.processes import gone, until
 from tests.runs.fake_runs import launched_elsewhere, worker_of
-from workbench.controller.jobs.job import Training, worker_pids
+from workbench.controller.jobs.job import worker_pids
+from workbench.controller.jobs.training import Training
 from workbench.data import Dataset
 from workbench.errors import ConfigError
 from workbench.run_folder.control import grant

@@ -6,8 +6,8 @@ import pytest
 
 import workbench as wb
 from tests.runs.recorded import changed, recorded, with_value
-from workbench.controller.jobs.job import Training
 from workbench.controller.jobs.offered_runs import Offer
+from workbench.controller.jobs.training import Training
 from workbench.controller.state import PREPARING, State
 from workbench.data import Dataset
 from workbench.widgets.app.app_bar import AppBar

@@ -135,6 +135,21 @@ def test_a_run_resumed_in_runs_brings_its_settings(make_page: MakePage) -> None:
     until(lambda: "epochs=50, learning_rate=0.02" in page.code.code["train"])
 
 
+def test_another_model_does_not_keep_what_a_run_has_filled_in(make_page: MakePage) -> None:
+    run = wb.train("digits-mlp", engine="fake", epochs=2, learning_rate=0.02).wait(PATIENCE_S)
+    page = make_page(model="digits-cnn")
+    page.engines.choose("pytorch", "fake")
+    for typed, kept in (({}, {}), ({"seed": 4}, {"seed": "4", "epochs": "2"})):
+        page.restore(run)
+        assert page.wait(PATIENCE_S)
+        assert (page.engines.value, page.trainer.form.texts["epochs"]) == (["fake"], "2")
+        page.set(**typed)
+        page.models.choose("digits-cnn")
+        until(lambda: sorted(page.engines.value) == ["fake", "pytorch"])
+        assert page.trainer.form.texts.items() >= kept.items()
+        assert bool(page.trainer.form.texts) == bool(kept), "what a person has changed stays"
+
+
 @pytest.mark.sweep
 def test_an_interrupted_run_that_is_resumed_fills_the_form(
     make_page: MakePage, tmp_path: Path

@@ -16,8 +16,8 @@ import workbench as wb
 from tests.controller.recording_view import PATIENCE_S, until
 from tests.runs.written import DONE, steps, write_run
 from tests.widgets.app.conftest import MakePage
-from workbench.controller.follower import Follower
-from workbench.controller.jobs.job import Training
+from workbench.controller.following.follower import Follower
+from workbench.controller.jobs.training import Training
 from workbench.controller.model.sources import Sources
 from workbench.controller.notebook_file import may_save
 from workbench.models import Model
@@ -169,7 +169,7 @@ def test_an_engine_has_its_throughput_as_soon_as_the_next_one_trains(
     charts = page.trainer.charts
     assert list(charts.rates) == ["fake"]
     assert charts.rates["fake"] == trained.samples_per_s
-    assert charts.rates_note == "median, one after another"
+    assert charts.rates_note == "median of rounds, one after another"
 
 
 def test_how_a_run_ended_is_not_said_once_it_is_deleted(make_page: MakePage) -> None:
@@ -255,7 +255,7 @@ def test_a_comparison_waits_for_an_idle_machine_as_long_as_the_form_states(
     page.compare()
     until(lambda: "waiting for a quiet machine" in page.status.message)
     until(lambda: "waiting for a quiet machine" in page.comparison.charts.hint)
-    until(lambda: page.trainer.charts.hint == "Press Train.")  # of what that step does
+    until(lambda: page.trainer.charts.hint.startswith("A comparison is in progress"))
     until(lambda: page.comparison.ratios.verdict.startswith("There is no ratio, as there is only"))
     page.stop()
     assert page.wait(PATIENCE_S)

@@ -7,8 +7,8 @@ import pytest
 
 from tests.runs.record.test_federation import DIVIDED, federated
 from tests.runs.written import steps, write_run
-from workbench.controller.jobs.job import Training
 from workbench.controller.jobs.outcome import outcome_of
+from workbench.controller.jobs.training import Training
 from workbench.controller.recorded_runs.run_detail import describe_run
 from workbench.controller.restore import restored
 from workbench.runs import Run

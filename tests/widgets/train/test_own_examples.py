@@ -107,7 +107,7 @@ def test_nothing_is_prepared_or_trained_beside_a_run(
 ) -> None:
     choose(part, "sketch-cnn")
     running = State("running", "busy", "Training digits-mlp on pytorch.")
-    part.controller._show(running)
+    part.controller._shown.show(running)
     part.section.opened = True
     pad = part.pads["sketch-cnn"]
     pad.add(STROKE, "A")
@@ -117,7 +117,7 @@ def test_nothing_is_prepared_or_trained_beside_a_run(
     assert "A run is in progress" in pad.message
     assert part.controller.tasks.wait(60)
     assert prepared == []
-    part.controller._show(State("idle", "done", "Trained digits-mlp on pytorch."))
+    part.controller._shown.show(State("idle", "done", "Trained digits-mlp on pytorch."))
     until(lambda: prepared == [(("image", "sketch-cnn"), {})])
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from workbench.controller.jobs.job import Job, Training
+from workbench.controller.jobs.job import Job
 from workbench.controller.jobs.outcome import name_of
+from workbench.controller.jobs.training import Training
 from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparisons
 from workbench.errors import RunFolderError
 from workbench.run_folder.run_folder import RunFolder, home

@@ -56,9 +56,14 @@ def outcome_of_training(
         success = before.startswith("Trained ") and DIVERGED not in line
         (trained if success else lines).append(line)
     missing = [engine for engine in engines if engine not in runs and engine not in refused]
-    if missing and runs:
-        lines.append(f"Not started: {listed(missing)}.")
+    if runs:
+        lines += not_started(missing)
     return "\n".join([*lines, *trained])
+
+
+def not_started(engines: Sequence[str]) -> list[str]:
+    """What is said of engines that a stop has left out, if there are any."""
+    return [f"Stopped before {listed(engines)} had started."] if engines else []
 
 
 def listed(names: Sequence[str]) -> str:

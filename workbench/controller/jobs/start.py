@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from workbench.compare import compare
 from workbench.controller.forms.federation_fields import federate_settings
-from workbench.controller.jobs.job import ComparisonJob, Job, Training
+from workbench.controller.jobs.comparison_job import ComparisonJob
+from workbench.controller.jobs.job import Job
+from workbench.controller.jobs.training import Training
 from workbench.controller.setup import Setup
 from workbench.data import Dataset
 from workbench.federated import federate

@@ -35,12 +35,15 @@ class DeletedRuns:
         """
         self._at = at
         self._known: dict[Path, DeletedRun] | None = None
+        self.total = 0
+        """Number of runs in the trash, also of those that are not offered."""
 
     def changed(self) -> list[DeletedRun] | None:
-        """All of them, the last deleted first; None if unchanged since the last call."""
-        folders = deleted_folders(self._at)[:MOST]
-        before = self._known
-        if before is not None and [*before] == folders:
+        """Those offered, the last deleted first; None if nothing changed since the last call."""
+        folders = deleted_folders(self._at)
+        before, unchanged = self._known, len(folders) == self.total
+        self.total, folders = len(folders), folders[:MOST]
+        if before is not None and unchanged and [*before] == folders:
             return None
         self._known = {path: (before or {}).get(path) or _read(path) for path in folders}
         return [*self._known.values()]

@@ -210,7 +210,7 @@ class RecordedRuns:
                 self._view.show_changes(changes)
             deleted = self._trash.changed()
             if deleted is not None:
-                self._view.show_deleted(deleted)
+                self._view.show_deleted(deleted, self._trash.total)
         self._polled_at = time.monotonic()
         self._interval_s = poll_interval_s(time.thread_time() - began_s)
         if self._index.incomplete:
@@ -280,6 +280,10 @@ class RecordedRuns:
         self._view.show_outcome("error" if refused else "done", message, deleted)
 
     def _undelete(self, run_ids: list[str]) -> None:
+        there = [each for each in run_ids if os.path.lexists(self._index.folder / each)]
+        if len(there) == len(run_ids):  # the second click of a double click
+            self._view.show_outcome("done", f"Restored {_count(run_ids)}.")
+            return
         restored, refused = list[str](), list[str]()
         for run_id in run_ids:
             try:

@@ -82,6 +82,10 @@ def describe_run(run: Run) -> RunDescription:
         facts.append(("Started", _clock(started_at(run.spec))))
     if not math.isnan(run.duration_s):
         facts.append(("Duration", duration_text(run.duration_s)))
+    if len(points.loss):
+        facts.append(("Last loss", loss_text(float(points.loss[-1]))))
+    if math.isfinite(run.samples_per_s_of(points)):
+        facts.append(("Throughput", f"{significant(run.samples_per_s_of(points))} samples/s"))
     if len(evaluations):
         last = evaluations.iloc[-1]
         known = [(name, text) for name, text in METRICS if not math.isnan(last[name])]

@@ -60,7 +60,7 @@ class RunResumption:
         if self.on_resume is not None:
             self.on_resume(run)
         step = run.progress.done_steps
-        page = "" if self.on_resume is None else " The page has its settings now."
+        page = "" if self.on_resume is None else " The page took over its settings."
         self._view.show_outcome(
             "done", f"Resumed {run.title} after {step_word(run.spec)} {step:,}.{page}"
         )

@@ -32,8 +32,8 @@ class RunsView(Protocol):
         """The result of a request, in sentences; which runs `undelete` can restore; and whether
         `cancel` ends it."""
 
-    def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:
-        """The runs in the trash, from which `undelete` restores them."""
+    def show_deleted(self, deleted: Sequence[DeletedRun], total: int) -> None:
+        """The runs in the trash, from which `undelete` restores them: the last ones of `total`."""
 
     def show_detail(self, detail: RunDescription) -> None:
         """A run was opened."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from workbench.controller.jobs.job import Job, model_of
 from workbench.controller.jobs.offered_runs import Offer, offers_of
 from workbench.controller.model.data_preview import DataPreview
+from workbench.controller.model.inspection import LayerRow
 from workbench.controller.state import State
 from workbench.controller.view import View
 from workbench.models import Model
@@ -30,6 +31,16 @@ class BarView(View):
         """Offers of recorded runs."""
         self._in_progress = False
         """Whether a job is in progress, or is being prepared: nothing is offered then."""
+
+    def show_layers(
+        self,
+        rows: Sequence[LayerRow] | None,
+        *,
+        loading: bool = False,
+    ) -> None:
+        if loading:  # the model before is chosen no more
+            self._model = self._dataset = ""
+            self._bar.title = "loading …"
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._model = model.name if model is not None else ""

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from workbench.controller import Controller
 from workbench.controller.restore import restored
+from workbench.controller.view import View
+from workbench.models import Model
 from workbench.runs import Run
 from workbench.widgets.model.model_view import ModelView
 from workbench.widgets.train.trainer import Trainer
 
 
-class FormFiller:
-    """Restores model, dataset, engine and settings of a run."""
+class _Filled(NamedTuple):
+    """What was filled in."""
+
+    model: str
+    texts: dict[str, str]
+    ortmodule: Any
+    engines: list[str]
+    engines_before: list[str]
+
+
+class FormFiller(View):
+    """Restores model, dataset, engine and settings of a run. Another model gets its own settings
+    and the engines from before, unless a user has changed what was filled in."""
 
     def __init__(self, controller: Controller, models: ModelView, trainer: Trainer) -> None:
         self._controller = controller
         self._models = models
         self._trainer = trainer
+        self._filled: _Filled | None = None
 
     def fill(self, run: Run) -> None:
         """Replace the current settings."""
-        was = restored(run)
+        was, engines = restored(run), self._trainer.engines
+        before = engines.wanted if self._filled is None else self._filled.engines_before
+        self._filled = None  # what follows chooses the model of the run
         self._controller.typed.replace(was.settings)
         self._trainer.ortmodule.value = was.ortmodule
         self._trainer.engines.choose(run.engine)
@@ -29,6 +47,22 @@ class FormFiller:
         else:
             name = run.spec["model"]
             self._models.field.problem = f"{name} is no sample: choose its file or module here."
+        texts = dict(self._controller.typed.texts)
+        model, ortmodule = str(run.spec["model"]), self._trainer.ortmodule.value
+        self._filled = _Filled(model, texts, ortmodule, engines.wanted, before)
+
+    def show_model(self, model: Model | None, problem: str = "") -> None:
+        filled = self._filled
+        if filled is None or model is None or model.name == filled.model:
+            return
+        self._filled = None
+        typed, trainer = self._controller.typed, self._trainer
+        if typed.texts == filled.texts:
+            typed.replace({})
+        if trainer.ortmodule.value == filled.ortmodule:
+            trainer.ortmodule.value = {}
+        if trainer.engines.wanted == filled.engines:
+            trainer.engines.choose(*filled.engines_before)
 
     def fill_empty(self, run: Run) -> None:
         """The same, unless a user has already chosen another model or typed settings."""

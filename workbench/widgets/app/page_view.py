@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from workbench.compare import Comparison, RunComparison
-from workbench.controller.jobs.job import ComparisonJob, Job, model_of, worker_pids
+from workbench.controller.jobs.comparison_job import ComparisonJob
+from workbench.controller.jobs.job import Job, model_of, worker_pids
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.recorded_runs.result_table import comparison_table, result_table
 from workbench.controller.state import PREPARING, State

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.compare import load_comparison
+from workbench.controller import Controller
 from workbench.controller.code.run_action_code import action_code, comparison_code
 from workbench.controller.steps import StepsView
 from workbench.errors import WorkbenchError
@@ -27,7 +28,7 @@ class RecordedComparisons:
         steps: StepsView,
         comparison: ComparisonView,
         code: CodeView,
-        report: Callable[[str], None],
+        controller: Controller,
     ) -> None:
         """
         Args:
@@ -35,7 +36,7 @@ class RecordedComparisons:
             steps: are told that recorded runs are shown.
             comparison: shows them.
             code: is told the equivalent code.
-            report: is told what was opened, in a sentence.
+            controller: reports what is shown, in a sentence.
         """
         self.field = ChoiceField(
             lambda _: comparison_options(),
@@ -44,7 +45,8 @@ class RecordedComparisons:
             placeholder="open one that was made before",
         )
         self._bar, self._steps = bar, steps
-        self._comparison, self._code, self._report = comparison, code, report
+        self._comparison, self._code, self._controller = comparison, code, controller
+        self._reported = ""
         self.field.observe(self._on_chosen, "value")
         self.field.on_again = self._on_chosen
 
@@ -53,7 +55,7 @@ class RecordedComparisons:
         self._comparison.show(*runs)
         self._show(action_code("compare", [run.id for run in runs], ""))
         self._bar.selected = "compare"
-        self._report(f"Comparing {len(runs)} recorded runs, see below.")
+        self._report(f"The step Compare shows {len(runs)} recorded runs.")
 
     def open(self, comparison_id: str) -> None:
         """Show a recorded comparison."""
@@ -64,6 +66,8 @@ class RecordedComparisons:
         """The recorded runs have changed: some may be renamed, deleted or restored."""
         empty, ids = self._comparison.comparison is None, self._comparison.follow(changes)
         all_deleted = not empty and self._comparison.comparison is None
+        if all_deleted and self._reported:
+            self._controller.forget_outcome(self._reported)
         if all_deleted or (ids and (self._code.recorded or empty)):
             self._show(action_code("compare", ids, "") if ids else "")
 
@@ -73,9 +77,13 @@ class RecordedComparisons:
             try:
                 self._comparison.show(load_comparison(comparison_id))
                 self._show(comparison_code(comparison_id))
-                self._report(f"Opened the recorded comparison {comparison_id}.")
+                self._report(f"The step Compare shows the recorded comparison {comparison_id}.")
             except WorkbenchError as error:
                 self.field.problem = str(error)
+
+    def _report(self, message: str) -> None:
+        self._reported = message
+        self._controller.report(message)
 
     def _show(self, code: str) -> None:
         self._steps.show_recorded(bool(code))

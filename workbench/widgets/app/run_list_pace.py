@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 
 from workbench.controller.jobs.job import Job
@@ -9,13 +11,15 @@ from workbench.controller.state import State
 from workbench.controller.view import View
 from workbench.widgets.app.app_bar import AppBar
 
-UNSEEN_S = 5.0
-"""Seconds between two polls while a job is in progress and another step is shown."""
+BUSY_S = 5.0
+"""Seconds between two polls while a job is in progress."""
+SEEN_S = 0.5
+"""Least seconds between two that follow the states of the job, while the list is in view."""
 
 
 class RunListPace(View):
-    """A list that is not in view takes next to nothing from what is trained; when the status of the
-    job changes it is refreshed at once."""
+    """The list takes next to nothing from what is trained. When the status of the job changes it is
+    refreshed at once, and in view with the states of the job: both tell the same step."""
 
     def __init__(self, bar: AppBar) -> None:
         """Begin with no job.
@@ -27,15 +31,17 @@ class RunListPace(View):
         """Polls for changes now."""
         self._bar = bar
         self._active, self._status = False, ""
+        self._refreshed_at = -math.inf
 
     def __call__(self) -> float:
         """The least seconds between two polls now."""
-        return UNSEEN_S if self._active and self._bar.selected != "runs" else 0.0
+        return BUSY_S if self._active else 0.0
 
     def show_state(self, state: State) -> None:
         self._active = state.active
-        if state.status != self._status:
-            self._status = state.status
+        now, seen = time.monotonic(), self._active and self._bar.selected == "runs"
+        if state.status != self._status or (seen and now >= self._refreshed_at + SEEN_S):
+            self._status, self._refreshed_at = state.status, now
             self.refresh()
 
     def job_started(self, job: Job) -> None:

@@ -119,7 +119,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._steps = StepsView(controller.setup, controller.typed, self.bar.show)
         self._code = CodeView(controller, self.code, self.comparison, lambda: self.runs.code)
         shown = self.bar, self._steps, self.comparison, self._code
-        self._recorded = RecordedComparisons(*shown, controller.readiness.report)
+        self._recorded = RecordedComparisons(*shown, controller)
         self._list_pace = RunListPace(self.bar)
         self.offers = OfferList(controller.accept, self._recorded.open)
         self._figure = StaticFigure(saves=saves_notebook)
@@ -141,7 +141,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         typed = self._controller.typed
         status, bar = StatusView(self.status, self.controls), BarView(self.bar, self.offers)
         self._list_pace.refresh = self.runs.refresh
-        for view in (self._steps, status, bar, self._page_view, self._list_pace):
+        for view in (self._steps, status, bar, self._page_view, self._list_pace, self._filler):
             self._controller.views.add(view)
         typed.observe(self._on_form)
         self._controller.tasks.observe(self._show_code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.widgets.charts.charts import Charts
 from workbench.widgets.charts.hints import (
+    COMPARING_HINT,
     DATA_HINT,
     EMPTY_HINT,
     NOTHING_HINT,
@@ -12,15 +13,15 @@ from workbench.widgets.charts.hints import (
     other_model,
     results_in_runs,
 )
-from workbench.widgets.charts.notes import IN_SEQUENCE, OF_ROUNDS, OF_RUN
+from workbench.widgets.charts.notes import IN_SEQUENCE, OF_ROUNDS
 
 __all__ = [
+    "COMPARING_HINT",
     "DATA_HINT",
     "EMPTY_HINT",
     "IN_SEQUENCE",
     "NOTHING_HINT",
     "OF_ROUNDS",
-    "OF_RUN",
     "READY_HINT",
     "WAITING_HINT",
     "Charts",

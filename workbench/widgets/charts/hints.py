@@ -4,6 +4,7 @@ from __future__ import annotations
 
 EMPTY_HINT = "Choose a model and engines, then press Train."
 READY_HINT = "Press Train."
+COMPARING_HINT = "A comparison is in progress: see the step Compare."
 DATA_HINT = "Choose a dataset in the step Model, then press Train."
 WAITING_HINT = "The lines begin with the first step."
 NOTHING_HINT = "No step was taken."

@@ -9,10 +9,10 @@ import traitlets
 
 from workbench.widgets.charts.hints import EMPTY_HINT
 
-OF_ROUNDS, OF_RUN = "median of rounds", "median after the warm-up"
-"""What the throughput of a whole run is: measured in turn with others, or alone."""
-IN_SEQUENCE = "median, one after another"
-"""`OF_RUN` of engines that train one after another, under whatever load there is then."""
+OF_ROUNDS = "median of rounds"
+"""What the throughput of a whole run is, see `Run.samples_per_s`."""
+IN_SEQUENCE = f"{OF_ROUNDS}, one after another"
+"""The same of engines that train one after another, under whatever load there is then."""
 
 
 class ChartNotes(traitlets.HasTraits):
@@ -27,7 +27,7 @@ class ChartNotes(traitlets.HasTraits):
     """Throughput of each whole run in samples/s, by curve; None: it has none, as it ended in its
     warm-up. It is shown while the curve, a mean of few steps, is not pointed at."""
     rates_note = traitlets.Unicode().tag(sync=True)
-    """What `rates` are: `OF_ROUNDS`, `OF_RUN` or `IN_SEQUENCE`."""
+    """What `rates` are: `OF_ROUNDS` or `IN_SEQUENCE`."""
 
     def show_rates(self, rates: Mapping[str, float], note: str) -> None:
         """Show the throughput of whole runs, in samples/s by curve; NaN: there is none."""

@@ -11,7 +11,7 @@ import traitlets
 
 from workbench.compare import COLUMNS, Comparison, RunComparison
 from workbench.widgets.bundle import bundle
-from workbench.widgets.charts import OF_ROUNDS, OF_RUN
+from workbench.widgets.charts import OF_ROUNDS
 from workbench.widgets.engine_styles import HasEngineStyles, engine_styles
 
 SHOWN = {
@@ -27,13 +27,8 @@ SHOWN = {
 }
 """Column of `Comparison.table` -> its heading and unit; the interval is shown with the ratio."""
 
-OF_RUNS = {
-    "samples_per_s": (
-        f"samples/s, {OF_RUN}",
-        "samples per second: median over about twenty equal parts of the run after the warm-up",
-    ),
-}
-"""Unit and meaning of a column where they differ for runs that were recorded separately."""
+OF_TOGETHER = ("max_loss_difference",)
+"""Columns that there are only for engines that were measured together."""
 
 INTERVAL = ("ratio_low", "ratio_high")
 
@@ -76,20 +71,17 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
     """Text while there are no figures; empty: nothing is shown then."""
 
     def __init__(self, **kwargs: Any) -> None:
-        self._separately = False
-        """Whether the runs were measured one by one."""
-        super().__init__(columns=_columns(of_runs=False), **kwargs)
+        super().__init__(columns=_columns(together=True), **kwargs)
 
     def clear(self, hint: str = "") -> None:
         self.rows = []
         self.hint = hint
 
     @property
-    def throughputs(self) -> tuple[dict[str, float], str]:
-        """Samples/s of each row that has them, and what they are: `OF_ROUNDS` or `OF_RUN`."""
+    def throughputs(self) -> dict[str, float]:
+        """Samples/s of each row that has them."""
         cells = {row["engine"]: row["cells"]["samples_per_s"] for row in self.rows}
-        found = {name: cell for name, cell in cells.items() if cell is not None}
-        return found, OF_RUN if self._separately else OF_ROUNDS
+        return {name: cell for name, cell in cells.items() if cell is not None}
 
     def show(
         self,
@@ -105,8 +97,7 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
         frame = comparison.table()
         self.heading = str(frame.index.name).capitalize()
         runs = comparison if isinstance(comparison, RunComparison) else None
-        self._separately = runs is not None and not runs.measured_together
-        self.columns = _columns(of_runs=self._separately)
+        self.columns = _columns(together=runs is None or runs.measured_together)
         self.reference = comparison.reference
         self.caption = comparison.caption
         self.engine_styles = engine_styles() if styles is None else dict(styles)
@@ -120,13 +111,12 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
         ]
 
 
-def _columns(*, of_runs: bool) -> list[dict[str, str]]:
-    other = OF_RUNS if of_runs else {}
-    found = []
-    for key, (label, unit) in SHOWN.items():
-        shown, description = other.get(key, (unit, COLUMNS[key]))
-        found.append({"key": key, "label": label, "unit": shown, "description": description})
-    return found
+def _columns(*, together: bool) -> list[dict[str, str]]:
+    return [
+        {"key": key, "label": label, "unit": unit, "description": COLUMNS[key]}
+        for key, (label, unit) in SHOWN.items()
+        if together or key not in OF_TOGETHER
+    ]
 
 
 def _cell(value: Any) -> float | str | None:

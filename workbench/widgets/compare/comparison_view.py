@@ -10,14 +10,14 @@ from typing import Any
 import ipywidgets
 
 from workbench.compare import Comparison, RunComparison, compare_runs, load_comparison
+from workbench.controller.following.update_pace import BUSY_PERIOD_S, next_update
 from workbench.controller.request_thread import RequestThread
-from workbench.controller.update_pace import BUSY_PERIOD_S, next_update
 from workbench.errors import RunFolderError
 from workbench.figures.curve_style import curve_styles
 from workbench.run_folder.run_reader import RunReader
 from workbench.runs import Run
 from workbench.runs.listing import Changes
-from workbench.widgets.charts import NOTHING_HINT, OF_RUN, Charts
+from workbench.widgets.charts import NOTHING_HINT, OF_ROUNDS, Charts
 from workbench.widgets.compare.comparison_table import ComparisonTable
 from workbench.widgets.compare.differences_table import DifferencesTable
 from workbench.widgets.compare.ratio_bars import NOTHING_YET, STARTING, RatioBars
@@ -228,7 +228,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         else:
             due = self._updates % RECORDED_RATIOS == 1
             rates = {name: run.samples_per_s for name, run in comparison.runs.items() if run.ended}
-            self.charts.show_rates(rates, OF_RUN)
+            self.charts.show_rates(rates, OF_ROUNDS)
         if due:
             self._show_ratios(comparison)
 
@@ -237,7 +237,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         self.charts.hint = NOTHING_HINT
         with self.table.hold_sync():
             self.table.show(comparison, _styles(comparison))
-        self.charts.show_rates(*self.table.throughputs)
+        self.charts.show_rates(self.table.throughputs, OF_ROUNDS)
         self.differences.show(comparison)
         # The table has the notes.
         self.statistics.show(comparison.runs, notes=False)

@@ -21,6 +21,7 @@ PRESS_COMPARE = (
 )
 SO_FAR = " The comparison is still in progress: these are the figures so far."
 STARTING = "The engines are starting; the ratios appear with the first measured steps."
+ONE_ENGINE = "There is no ratio, as there is only one engine: choose another to compare it with."
 
 
 class RatioBars(anywidget.AnyWidget):
@@ -97,6 +98,9 @@ class RatioBars(anywidget.AnyWidget):
             # For a quiet machine, or for the end of a pause.
             waits = comparison.status == "paused" or (not comparison.runs and phase != "starting")
             self.clear(f"{phase[0].upper()}{phase[1:]}." if waits else STARTING, len(frame))
+            return
+        if len(frame) == 1 and not ended:
+            self.clear(ONE_ENGINE)
             return
         verdict, badge = comparison.verdict(), comparison.badge if ended else ""
         bars = [

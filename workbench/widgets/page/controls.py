@@ -23,6 +23,11 @@ HINTS = {
     "Stop": "Stop before the next step; the checkpoint is kept",
 }
 
+IN_COMPARISON = {
+    "Pause": "Pause before the next burst",
+    "Step once": "The engines of a comparison step in turn, by bursts: it has no single step",
+}
+
 
 class Controls(anywidget.AnyWidget):
     """Train, Compare, Pause or Resume, Step once and Stop; only applicable ones are enabled.
@@ -176,7 +181,7 @@ class Controls(anywidget.AnyWidget):
         if name == "Stop" and self._shown["stoppable"]:
             return "Stop the artifacts or the profile"
         if name != "Train":
-            return HINTS[name]
+            return IN_COMPARISON.get(name, HINTS[name]) if self._shown["compares"] else HINTS[name]
         if self._setup.federation is not None:
             return f"Federated training of {self._clients}, simulated, each on device"
         engines = self._setup.engines

@@ -281,8 +281,10 @@ class _View:
             self._browser.forget_action()
         self._table.show_outcome(outcome, message, undo, cancellable=cancellable)
 
-    def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:
-        self._table.deleted = [each._asdict() for each in deleted]
+    def show_deleted(self, deleted: Sequence[DeletedRun], total: int) -> None:
+        with self._table.hold_sync():
+            self._table.deleted = [each._asdict() for each in deleted]
+            self._table.deleted_total = total
         if self._browser.detail.run_id in {each.id for each in deleted}:
             self._browser.detail.close_detail()
 

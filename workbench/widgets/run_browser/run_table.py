@@ -69,6 +69,8 @@ class RunTable(anywidget.AnyWidget):
         )
     ).tag(sync=True)
     """The runs in the trash, the last deleted first; `deleted_at` in seconds since the epoch."""
+    deleted_total = traitlets.Int(0).tag(sync=True)
+    """How many there are, also of those that are not in `deleted`."""
 
     def __init__(self, act: Act, **kwargs: Any) -> None:
         self._lock = threading.RLock()

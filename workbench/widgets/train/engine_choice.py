@@ -84,11 +84,17 @@ class EngineChoice(HasEngineStyles, anywidget.AnyWidget):
         self._wanted = [name for name in self._wanted if self._known[name]["ok"]]
         self._apply()
 
-    def choose(self, name: str) -> None:
-        """Choose this engine alone, also one that was not offered, as that of a recorded run."""
-        if name not in self._here:
-            self._here[name] = self._known.get(name, _unchecked(name))
-        self._wanted = [name]
+    @property
+    def wanted(self) -> list[str]:
+        """Those that a user chose, including those that cannot train the current model."""
+        return list(self._wanted)
+
+    def choose(self, *names: str) -> None:
+        """Choose these engines alone, also one that was not offered, as that of a recorded run."""
+        for name in names:
+            if name not in self._here:
+                self._here[name] = self._known.get(name, _unchecked(name))
+        self._wanted = list(names)
         self._apply()
 
     def update_for(self, model: Model | None) -> None:

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from workbench.controller import State
 from workbench.controller.engine_rows import EngineRows
-from workbench.controller.jobs.job import ComparisonJob, Job, model_of
+from workbench.controller.jobs.comparison_job import ComparisonJob
+from workbench.controller.jobs.job import Job, model_of
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.recorded_runs.worst_rows import WorstRowsReader
 from workbench.controller.view import View
@@ -20,11 +21,12 @@ from workbench.run_folder.run_reader import NewPoints
 from workbench.runs import Run
 from workbench.runs.record.activity import ENDED
 from workbench.widgets.charts import (
+    COMPARING_HINT,
     DATA_HINT,
     EMPTY_HINT,
     IN_SEQUENCE,
     NOTHING_HINT,
-    OF_RUN,
+    OF_ROUNDS,
     READY_HINT,
     Charts,
     other_model,
@@ -148,7 +150,7 @@ class TrainView(View):
         self._compares = isinstance(job, ComparisonJob)
         if self._compares:  # the results of the last training stay
             if self._parts.charts.empty:
-                self._parts.charts.hint = self._hint
+                self._parts.charts.hint = COMPARING_HINT
             return
         with self._shown_lock:
             self._job, self._ended = job, None
@@ -216,6 +218,8 @@ class TrainView(View):
     def job_ended(self, job: Job) -> None:
         if self._compares:
             self._compares = False
+            if self._parts.charts.empty:
+                self._parts.charts.hint = self._hint
             return
         self._refresh()
         with self._shown_lock:  # another model may be chosen meanwhile
@@ -240,7 +244,7 @@ class TrainView(View):
         if self._ended is not None:  # those that were not started will not be either
             rates = dict.fromkeys(self._ended.engines, math.nan) | rates
         several = self._job is not None and len(self._job.engines) > 1
-        charts.show_rates(rates, IN_SEQUENCE if several else OF_RUN)
+        charts.show_rates(rates, IN_SEQUENCE if several else OF_ROUNDS)
 
     def job_failed(self) -> None:
         self._compares = False

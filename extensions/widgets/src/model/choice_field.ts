@@ -164,6 +164,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   /** Puts a text into the field as if it had been typed. */
   const write = (text: string) => {
     input.value = text;
+    showProblem();
     look();
     open(text, null);
   };
@@ -205,6 +206,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   };
 
   input.addEventListener("input", () => {
+    showProblem();
     look();
     open(input.value, null);
   });
@@ -235,16 +237,21 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     event.stopPropagation();
   });
 
+  /** Why the value is refused, until another text is typed. */
+  const showProblem = () => {
+    const refused = model.get("problem");
+    if (problem.textContent !== refused) problem.textContent = refused;
+    problem.hidden = refused === "" || input.value !== model.get("value");
+  };
+
   const update = () => {
     label.textContent = model.get("label");
     list.setAttribute("aria-label", model.get("list_label"));
     input.placeholder = model.get("placeholder");
     input.disabled = model.get("disabled");
     about.textContent = model.get("description");
-    const refused = model.get("problem");
-    if (problem.textContent !== refused) problem.textContent = refused;
-    problem.hidden = refused === "";
-    input.setAttribute("aria-invalid", String(refused !== ""));
+    showProblem();
+    input.setAttribute("aria-invalid", String(model.get("problem") !== ""));
   };
   const showValue = () => {
     input.value = model.get("value");

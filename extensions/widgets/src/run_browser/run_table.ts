@@ -42,6 +42,8 @@ interface Traits {
   undo: string[];
   /** The runs in the trash, the last deleted first. */
   deleted: DeletedRun[];
+  /** How many there are, also of those that are not in `deleted`. */
+  deleted_total: number;
 }
 
 class RunTableView {
@@ -141,11 +143,12 @@ class RunTableView {
     }
     for (const name of ["problem", "loading", "folder"]) model.on(`change:${name}`, () => this.update());
     for (const name of ["outcome", "message", "undo", "cancellable"]) model.on(`change:${name}`, () => this.showMessage());
-    model.on("change:deleted", () => this.trash.update(model.get("deleted")));
+    const showTrash = () => this.trash.update(model.get("deleted"), model.get("deleted_total"));
+    for (const name of ["deleted", "deleted_total"]) model.on(`change:${name}`, showTrash);
     model.on("change:selected", () => this.adoptSelection());
     this.adoptSelection();
     this.showMessage();
-    this.trash.update(model.get("deleted"));
+    showTrash();
     this.update();
     onKernelGone(model, () => this.lose(), signal);
     model.send({ kind: "sync" });

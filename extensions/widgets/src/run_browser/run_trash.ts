@@ -17,16 +17,21 @@ const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", h
 export class RunTrash {
   readonly root = element("details", { class: "wb-run-trash", hidden: "" });
   private readonly summary = element("summary");
+  private readonly more = element("p", { class: "wb-note", hidden: "" });
   private readonly list = element("ul", { "aria-label": "Deleted runs" });
 
   constructor(private readonly act: Act) {
     const note = "A deleted run is kept for 30 days. Restored runs are listed again.";
-    this.root.append(this.summary, element("p", { class: "wb-note" }, note), this.list);
+    this.root.append(this.summary, element("p", { class: "wb-note" }, note), this.list, this.more);
   }
 
-  update(deleted: readonly DeletedRun[]): void {
+  /** Shows the runs that were deleted last, of `total`. */
+  update(deleted: readonly DeletedRun[], total: number): void {
     this.root.hidden = deleted.length === 0;
-    this.summary.textContent = `Deleted runs (${formatWhole(deleted.length)})`;
+    this.summary.textContent = `Deleted runs (${formatWhole(total)})`;
+    const more = total - deleted.length;
+    this.more.hidden = more <= 0;
+    this.more.textContent = `${formatWhole(more)} more are listed by wb.runs(deleted=True), and restored by wb.undelete.`;
     const focused = [...this.list.querySelectorAll("button")].findIndex((each) => each === document.activeElement);
     this.list.replaceChildren(...deleted.map((run) => this.item(run)));
     // The button that was pressed is gone with its run: the focus goes to that of the next one.

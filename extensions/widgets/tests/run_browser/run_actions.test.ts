@@ -8,8 +8,10 @@ describe("what is done with runs of the table", () => {
     const trash = el.querySelector<HTMLDetailsElement>(".wb-run-trash") as HTMLDetailsElement;
     expect(trash.hidden).toBe(true);
     model.receive("deleted", [{ id: "x", title: "first try", deleted_at: 1 }, { id: "y", title: "<b>", deleted_at: 2 }]);
+    model.receive("deleted_total", 102);
     expect(trash.hidden).toBe(false);
-    expect(trash.querySelector("summary")?.textContent).toBe("Deleted runs (2)");
+    expect(trash.querySelector("summary")?.textContent).toBe("Deleted runs (102)");
+    expect(trash.textContent).toContain("100 more are listed by wb.runs(deleted=True)");
     const restore = trash.querySelector<HTMLButtonElement>('[aria-label="Restore first try"]');
     restore?.focus();
     restore?.click();

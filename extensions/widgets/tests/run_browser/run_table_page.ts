@@ -26,6 +26,7 @@ export const TRAITS = {
   cancellable: false,
   undo: [] as string[],
   deleted: [] as { id: string; title: string; deleted_at: number }[],
+  deleted_total: 0,
 };
 
 /** A model that also takes and gives messages. */

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from workbench.controller.jobs.job import ComparisonJob, Job, worker_pids
+from workbench.controller.jobs.comparison_job import ComparisonJob
+from workbench.controller.jobs.job import Job, worker_pids
 from workbench.machine.load import cpu_times, idle_seconds
 from workbench.machine.threads import default_threads
 

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable
 
 from workbench.chart_series.incidents import IncidentWatch
-from workbench.controller.jobs.job import ComparisonJob, Job
+from workbench.controller.following.update_pace import always, next_update
+from workbench.controller.jobs.comparison_job import ComparisonJob
+from workbench.controller.jobs.job import Job
 from workbench.controller.jobs.outcome import diverged
 from workbench.controller.jobs.remaining_time import Pace
 from workbench.controller.state import Level, State
-from workbench.controller.update_pace import always, next_update
 from workbench.controller.view import View
 from workbench.display.quantities import duration_text
 from workbench.errors import RunError

@@ -9,11 +9,12 @@ import pytest
 from tests.runs.written import append, steps, write_run
 from workbench.compare import Comparison
 from workbench.compare.lockstep import make_plan
-from workbench.controller import follower as module
-from workbench.controller.follower import CONTROLLED_S, LOOK_S, SOON_S, Follower
-from workbench.controller.jobs.job import ComparisonJob, Training
+from workbench.controller.following import follower as module
+from workbench.controller.following.follower import CONTROLLED_S, LOOK_S, SOON_S, Follower
+from workbench.controller.following.update_pace import always
+from workbench.controller.jobs.comparison_job import ComparisonJob
+from workbench.controller.jobs.training import Training
 from workbench.controller.state import State
-from workbench.controller.update_pace import always
 from workbench.controller.view import View
 from workbench.errors import RunError
 from workbench.machine.load import Load

@@ -11,8 +11,8 @@ import time
 import pytest
 
 from tests.processes import until
-from workbench.controller import update_pace
-from workbench.controller.update_pace import (
+from workbench.controller.following import update_pace
+from workbench.controller.following.update_pace import (
     BUSY_PERIOD_S,
     UpdatePace,
     next_update,

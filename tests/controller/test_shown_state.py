@@ -1,0 +1,52 @@
+"""Which of several states is shown."""
+
+from __future__ import annotations
+
+from workbench.controller.forms.typed_settings import TypedSettings
+from workbench.controller.setup import Setup
+from workbench.controller.shown_state import ShownState
+from workbench.controller.state import State
+
+READY = State("idle", "idle", "Ready.")
+BUSY = State("idle", "busy", "Generating …")
+
+
+def shown_state() -> tuple[ShownState, TypedSettings]:
+    typed = TypedSettings(Setup())
+    return ShownState(READY, typed, lambda _: None), typed
+
+
+def test_what_else_is_shown_is_told_until_there_is_more_to_report() -> None:
+    shown, typed = shown_state()
+    shown.report("Compare shows 2 runs.")
+    shown.show_readiness(READY)
+    assert (shown.now.level, shown.now.message) == ("idle", "Compare shows 2 runs.")
+    typed.type("epochs", "many")
+    shown.show_readiness(READY)
+    assert shown.now == READY, "it says what is wrong"
+    typed.type("epochs", "")
+    shown.show_readiness(READY)
+    assert shown.now.message == "Compare shows 2 runs."
+    shown.show_readiness(BUSY)
+    shown.show_readiness(READY)
+    assert shown.now == READY
+
+
+def test_nothing_is_reported_over_work_in_progress() -> None:
+    for state in (BUSY, State("running", "busy", "Training.")):
+        shown, _ = shown_state()
+        shown.show(state)
+        shown.report("Compare shows 2 runs.")
+        assert shown.now == state
+
+
+def test_a_refusal_is_shown_while_the_same_is_typed_then_the_result_before_it() -> None:
+    shown, typed = shown_state()
+    result, refusal = (State("idle", level, level) for level in ("done", "error"))
+    shown.last.ended(result)
+    shown.last.refused(refusal)
+    shown.show_readiness(READY)
+    assert shown.now == refusal
+    typed.type("seed", "3")
+    shown.show_readiness(READY)
+    assert shown.now == result

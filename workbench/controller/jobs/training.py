@@ -1,0 +1,146 @@
+"""Training with one or more engines, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from workbench.controller.jobs.job import any_failed
+from workbench.controller.jobs.outcome import name_of, outcome_of_training
+from workbench.controller.jobs.single_step import SingleStep
+from workbench.controller.jobs.stopping import Stopping
+from workbench.controller.state import failure
+from workbench.runs import Run
+from workbench.runs.figures.figure import plot_runs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Training:
+    """Trains with one engine after another; in parallel they would slow each other down."""
+
+    def __init__(self, start: Callable[[str], Run], engines: Sequence[str]) -> None:
+        """Start the first engine.
+
+        Args:
+            start: starts the run of an engine.
+            engines: in the order in which they train; at least one.
+        """
+        self._start = start
+        self._stopping = Stopping()
+        self._single_step: SingleStep | None = None
+        self._pausing = False
+        """Whether it was asked to pause, and has not yet."""
+        self._refused: dict[str, str] = {}
+        """Why an engine could not be started, by name."""
+        self.engines = list(engines)
+        self.runs = {self.engines[0]: start(self.engines[0])}
+
+    @classmethod
+    def of(cls, run: Run) -> Training:
+        """A job for the single `run`, started by any process."""
+        return cls(lambda _: run, [run.engine])
+
+    @property
+    def id(self) -> str:
+        return self._current.id
+
+    @property
+    def status(self) -> str:
+        """That of the run in progress; between two runs, `starting`."""
+        status = self._current.status
+        if self._single_step is not None and status == "running":
+            return "paused"  # else buttons and messages would change twice within a moment
+        if self._tried < len(self.engines) and status in ("completed", "failed"):
+            return "stopped" if self._stopping.asked else "starting"
+        return status
+
+    @property
+    def doing(self) -> str:
+        run = self._current
+        place = f" ({self._tried} of {len(self.engines)})" if len(self.engines) > 1 else ""
+        if self._stopping.asked:
+            starting = run.status == "starting"
+            return self._stopping.text(name_of(run), bool(run.spec.get("detached")), starting)
+        if self._single_step is not None and self._single_step.takes_long:
+            return f"Taking one step of {name_of(run)}{place}."
+        if self.status == "paused":
+            return f"Paused {name_of(run)}{place}."
+        if self._pausing:
+            which = "next" if run.progress.done_steps else "first"
+            return f"Pausing {name_of(run)}{place} before its {which} step."
+        phase = f": {run.phase}" if run.status == "starting" else ""
+        return f"Training {name_of(run)}{place}{phase}."
+
+    @property
+    def outcome(self) -> str:
+        return outcome_of_training(self.engines, self.runs, self._refused)
+
+    @property
+    def failed(self) -> bool:
+        return bool(self._refused) or any_failed(self.runs)
+
+    caveat = ""
+    """Engines that train one after another are not compared."""
+
+    def advance(self) -> None:
+        """Start the next engine when the previous one has ended, even if it failed.
+
+        One that cannot be started is reported by `outcome`; earlier ones keep their results.
+        """
+        # A stop is not followed by the pause after a step.
+        if self._single_step is not None and (self._stopping.asked or self._single_step.over()):
+            self._single_step = None
+        self._pausing = self._pausing and self._current.status != "paused"
+        if self.status != "starting" or not self._current.ended:
+            return
+        engine = self.engines[self._tried]
+        try:
+            self.runs = {**self.runs, engine: self._start(engine)}
+        except Exception as error:
+            why = f"{engine} could not be started: {failure(error).message}"
+            self._refused = {**self._refused, engine: why}
+            return
+        if self._pausing:  # the one before had ended when it was to pause
+            self._current.pause()
+
+    def pause(self) -> None:
+        """Pause the run in progress, or the next one where it has ended."""
+        self._pausing = True
+        self._current.pause()
+
+    def resume(self) -> None:
+        self._pausing = False
+        self._end_single_step()
+        self._current.resume()
+
+    def step_once(self) -> None:
+        """Take one step and pause again."""
+        if self._single_step is not None:
+            self._single_step.one_more()
+        elif self.status == "paused":
+            self._single_step = SingleStep(self._current)
+
+    def stop(self) -> None:
+        """Stop the run in progress; further engines are not started."""
+        self._stopping.ask()
+        self._current.stop()
+
+    def plot(self) -> Figure:
+        runs = list(self.runs.values())
+        return runs[0].plot() if len(runs) == 1 else plot_runs(self.runs)
+
+    def _end_single_step(self) -> None:
+        if self._single_step is not None and not self._stopping.asked:
+            self._single_step.end()
+        self._single_step = None
+
+    @property
+    def _tried(self) -> int:
+        """Number of engines that were started, or could not be."""
+        return len(self.runs) + len(self._refused)
+
+    @property
+    def _current(self) -> Run:
+        return list(self.runs.values())[-1]

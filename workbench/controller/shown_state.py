@@ -1,0 +1,57 @@
+"""The state that a page shows: of the job in progress, or how the last came out, or readiness."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from workbench.controller.forms.typed_settings import TypedSettings
+from workbench.controller.last_job import LastJob
+from workbench.controller.state import State
+from workbench.runs.record.activity import ENDED
+
+
+class ShownState:
+    """Decides which of several states is shown. Callable from any thread."""
+
+    def __init__(self, first: State, typed: TypedSettings, show: Callable[[State], None]) -> None:
+        """
+        Args:
+            first: the state at the beginning.
+            typed: settings that may prevent the next job.
+            show: called with each state, while `lock` is held.
+        """
+        self.now = first
+        self.lock = threading.RLock()
+        self.last = LastJob(typed)
+        self._show_in_views = show
+
+    def show(self, state: State) -> None:
+        """Show the state of a job, or that none is in progress."""
+        with self.lock:
+            self.now = state
+            self._show_in_views(state)
+
+    def show_beside(self, state: State) -> None:
+        """Show the message of `state` unless a job is in progress or is about to start."""
+        with self.lock:
+            found = state._replace(status=self.now.status)
+            if found != self.now and (not self.now.active or self.now.status in ENDED):
+                self.last.forget()
+                self.show(found)
+
+    def show_readiness(self, state: State) -> None:
+        """Keep the result of a job until there is more to report, but tell of wrong settings."""
+        with self.lock:
+            if state.level != "idle" or not self.last.has_message:
+                self.show_beside(state)
+            elif not self.now.active and (kept := self.last.in_place_of(state)) != self.now:
+                self.show(kept)
+
+    def report(self, message: str) -> None:
+        """Say what else the page shows, in place of the last result, unless there is work."""
+        with self.lock:
+            if not self.now.active and self.now.level != "busy":
+                found = State("idle", "idle", message)
+                self.last.ended(found)
+                self.show(found)
