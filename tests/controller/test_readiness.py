@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import workbench as wb
@@ -11,12 +12,18 @@ from workbench.controller.readiness import Readiness
 from workbench.controller.setup import Setup
 from workbench.controller.state import State
 from workbench.controller.tasks.task import TaskState
+from workbench.profiling import EngineProfile
+from workbench.run_folder.operator_timing import OperatorTime
 
 
 def test_generation_of_artifacts_is_reported_from_start_to_end() -> None:
     told: list[State] = []
     readiness = Readiness(told.append, TypedSettings(Setup()))
     prediction: Any = object()
+    profile: Any = SimpleNamespace(engines=())
+    times = (OperatorTime("forward", "Gemm", "linear", "CPU", 1, 9000.0),)
+    slowed = SimpleNamespace(engines=[EngineProfile("ondevice", 1.0, 1.0, times)])
+    doubtful: Any = slowed
     readiness.show_model(wb.load_model("digits-mlp"))
     readiness.show_data(DataPreview("digits", ()))
     readiness.show_prediction(None, "loading the model and its data")
@@ -25,7 +32,8 @@ def test_generation_of_artifacts_is_reported_from_start_to_end() -> None:
     readiness.show_prediction(None, problem="No parameter is trained.")
     readiness.show_prediction(prediction)
     readiness.show_profile(None, "tracing ONNX Runtime")
-    readiness.show_profile(prediction)
+    readiness.show_profile(profile)
+    readiness.show_profile(doubtful)
     readiness.show_profile(None, problem="The profile names no nodes.")
     assert [(each.level, each.message) for each in told] == [
         ("idle", "digits-mlp is ready. Press Train or Compare."),
@@ -41,6 +49,11 @@ def test_generation_of_artifacts_is_reported_from_start_to_end() -> None:
         ("done", "Generated the artifacts of digits-mlp, with their graphs."),
         ("busy", "Profiling digits-mlp: tracing ONNX Runtime …"),
         ("done", "Profiled digits-mlp."),
+        (
+            "paused",
+            "Profiled digits-mlp. That is 9.0 times the step: timing, or other programs, slowed "
+            "them down. Do not trust them; profile again while the machine is quiet.",
+        ),
         ("error", "The profile names no nodes."),
     ]
     assert [each.message.split()[0] for each in told if each.stoppable] == [

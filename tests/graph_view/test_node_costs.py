@@ -16,6 +16,7 @@ from workbench.graph_view.formats.node_data import NAMES
 from workbench.graph_view.node_costs import node_costs
 from workbench.load import load_model
 from workbench.profiling import profile
+from workbench.profiling.engine_profile import doubt_sentence
 from workbench.widgets import GraphView
 
 HIDDEN, BATCH = 128, 32
@@ -46,7 +47,8 @@ def test_a_real_profile_is_painted_on_the_nodes(digits: Dataset, tmp_path: Path)
     view.send = lambda content, buffers=(): sent.append((content, list(buffers)))
     try:
         # While the graphs are still read, as in the line after the one that makes the view.
-        assert view.paint(found, by="time") == view.painted_note == on_nodes.sentence
+        said = f"{on_nodes.sentence} {doubt_sentence(engine)}".rstrip()
+        assert view.paint(found, by="time") == view.painted_note == said
         assert view.paint_by == "time"
         written = {by: view.export_node_data(tmp_path / f"{by}.json", by) for by in NAMES}
     finally:

@@ -16,6 +16,7 @@ from workbench.controller.view import View
 from workbench.errors import shortened_problem
 from workbench.models import Model
 from workbench.profiling import Profile
+from workbench.profiling.engine_profile import doubt_sentence
 
 CHOOSE = State("idle", "idle", "Choose a model to begin.")
 
@@ -110,7 +111,9 @@ class Readiness(View):
             text = f"Profiling {self._model.name}: {doing} …"
             self._show(State("idle", "busy", text, stoppable=True))
         elif profile is not None:
-            self._show(State("idle", "done", f"Profiled {self._model.name}."))
+            doubts = dict.fromkeys(doubt_sentence(each) for each in profile.engines if each.useless)
+            text = " ".join([f"Profiled {self._model.name}.", *doubts])
+            self._show(State("idle", "paused" if doubts else "done", text))
         elif problem:
             self._show(State("idle", "error", problem))
         else:

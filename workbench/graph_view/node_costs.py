@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from workbench.errors import ConfigError
 from workbench.graph_view.description import GraphDescription
-from workbench.profiling.engine_profile import EngineProfile, doubt_sentence
+from workbench.profiling.engine_profile import EngineProfile
 from workbench.profiling.result import Profile
 from workbench.run_folder.statistics import OWN_KERNELS
 
@@ -93,7 +93,7 @@ def node_costs(shown: GraphDescription, profile: Profile) -> NodeCosts:
         engine.engine,
         tuple(times),
         tuple(_bytes(shown, profile.batch_size)),
-        f"{said} {doubt_sentence(engine)}".strip(),
+        said,
     )
 
 
@@ -109,8 +109,8 @@ def _sentence(
     names = ", ".join(f"{op} ({us / 1000:.2f} ms)" for op, us in worst[:4])
     more = f" and {len(worst) - 4} more" if len(worst) > 4 else ""
     return (
-        f"{said}; no node of it has the name of {names}{more}: they belong to another graph, or "
-        "ONNX Runtime has named them otherwise when it loaded this one."
+        f"{said}; the rest, {names}{more}, belongs to another graph, or to nodes that ONNX Runtime "
+        "has named otherwise when it loaded this one."
     )
 
 

@@ -13,7 +13,8 @@ from workbench.graph_view import GraphFile
 from workbench.graph_view.formats.binary import to_bytes
 from workbench.graph_view.formats.model_explorer import model_explorer_text
 from workbench.graph_view.formats.node_data import node_data_text
-from workbench.graph_view.node_costs import node_costs
+from workbench.graph_view.node_costs import node_costs, profiled_engine
+from workbench.profiling.engine_profile import doubt_sentence
 
 if TYPE_CHECKING:
     from workbench.controller.background.graph_reader import GraphReader
@@ -74,6 +75,11 @@ def refused_message(content: Content, error: Exception) -> Content:
     """The answer to a message that raised `error`."""
     asked = {name: content.get(name) for name in ("number", "key")}
     return {"kind": "refused", **asked, "message": sentence(error)}
+
+
+def doubt(profile: Profile) -> str:
+    """Why the times that are painted are to be doubted, in sentences; empty: they are not."""
+    return doubt_sentence(profiled_engine(profile))
 
 
 def sentence(error: Exception) -> str:

@@ -177,8 +177,8 @@ class GraphView(anywidget.AnyWidget):
             by: "time" or "memory".
 
         Returns:
-            Which timings could be matched with the first shown graph and which could not, in
-            a sentence; also in `painted_note`.
+            Which timings could be matched with the shown graphs, and why to doubt them; also in
+            `painted_note`.
 
         Raises:
             ConfigError: the profile names no nodes; or `by` is unknown.
@@ -192,7 +192,8 @@ class GraphView(anywidget.AnyWidget):
         self.wait()
         said = [self._paint_on(self._file(key)) for key in self.shown]
         self.paint_by = by
-        self.painted_note = " ".join(dict.fromkeys(said))
+        said.append(graph_messages.doubt(profile))
+        self.painted_note = " ".join(dict.fromkeys(filter(None, said)))
         return self.painted_note
 
     def export_svg(self, path: Path | str, *, graph: str | None = None) -> Path:
