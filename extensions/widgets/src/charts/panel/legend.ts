@@ -17,10 +17,24 @@ export interface LegendListener {
   onHighlight: (key: string | null) => void;
 }
 
+/** Height of a line, in units of the type scale. */
+const LINE = 20;
+
+interface Item {
+  root: HTMLElement;
+  button: HTMLElement;
+  value: HTMLElement;
+  /** Letters of the longest text so far. */
+  widest: number;
+}
+
 export class Legend {
   readonly root = element("ul", { class: "wb-legend" });
   private looks = "";
-  private readonly items = new Map<string, { button: HTMLElement; value: HTMLElement; widest: number }>();
+  /** What it was arranged for: its width, names and longest texts. */
+  private arranged = "";
+  private width = 0;
+  private readonly items = new Map<string, Item>();
 
   constructor(private readonly listener: LegendListener) {}
 
@@ -33,11 +47,41 @@ export class Legend {
       const shown = !hidden.includes(key);
       const text = shown ? valueOf(key) : "hidden";
       setText(value, text);
-      // Room for its longest text: a legend that takes more or fewer lines while it is pointed at,
-      // or as a run ends, would move the charts.
       item.widest = Math.max(longest(key), item.widest, text.length);
-      setAttribute(value, "style", `min-width: ${item.widest}ch`);
       setAttribute(button, "aria-pressed", String(shown));
+    }
+    this.arrange();
+  }
+
+  resize(): void {
+    this.width = this.root.clientWidth;
+    this.arrange();
+  }
+
+  /**
+   * Keeps room for the longest texts: a legend that takes more or fewer lines while it is pointed at, or as a run ends, would
+   * move the charts. Beside the names where there is that much; else below, and a text that is short enough stands beside its name.
+   */
+  private arrange(): void {
+    const items = [...this.items.values()];
+    const needs = [this.width, this.looks, ...items.map(({ widest }) => widest)].join(" ");
+    if (needs === this.arranged) return;
+    this.arranged = needs;
+    this.root.style.minHeight = "";
+    for (const { root, value, widest } of items) {
+      root.style.flexBasis = "";
+      value.style.minWidth = `${widest}ch`;
+    }
+    const [first, last] = [items[0], items.at(-1)];
+    if (!first || !last || first.root.offsetHeight === 0) return; // not in view yet
+    const line = parseFloat(getComputedStyle(first.button).lineHeight);
+    const high = items.filter(({ root }) => root.offsetHeight > 1.5 * line);
+    if (high.length === 0) return;
+    const lines = Math.round((last.root.offsetTop + last.root.offsetHeight - first.root.offsetTop) / line);
+    this.root.style.minHeight = `calc(${lines * LINE} * var(--wb-type-unit))`;
+    for (const { root, value } of high) {
+      root.style.flexBasis = "100%";
+      value.style.minWidth = "";
     }
   }
 
@@ -58,8 +102,9 @@ export class Legend {
       for (const event of ["mouseleave", "blur"]) {
         button.addEventListener(event, () => onHighlight(null));
       }
-      this.items.set(curve.key, { button, value, widest: widest.get(curve.key) ?? 0 });
-      return element("li", {}, button);
+      const root = element("li", {}, button);
+      this.items.set(curve.key, { root, button, value, widest: widest.get(curve.key) ?? 0 });
+      return root;
     });
     this.root.replaceChildren(...items);
   }

@@ -127,6 +127,7 @@ export class Panel {
   }
 
   resize(): void {
+    this.legend.resize();
     if (this.plot) fitPlot(this.plot, this.surface);
   }
 

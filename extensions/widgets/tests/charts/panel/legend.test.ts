@@ -44,6 +44,23 @@ describe("Legend", () => {
     expect(room()).toBe("12ch");
   });
 
+  it("keeps that room below where there is none beside the name", () => {
+    const legend = new Legend(silent);
+    document.body.append(legend.root);
+    legend.update([look("pytorch"), look("ondevice")], [], () => "0.1", () => 30);
+    const [first, second] = [...legend.root.children] as HTMLElement[];
+    const value = (item?: HTMLElement) => (item?.querySelector(".wb-legend-value") as HTMLElement).style.minWidth;
+    for (const [item, top, height] of [[first, 0, 40], [second, 40, 20]] as const) {
+      Object.defineProperties(item, { offsetTop: { value: top }, offsetHeight: { value: height } });
+      (item?.querySelector("button") as HTMLElement).style.lineHeight = "20px";
+    }
+    Object.defineProperty(legend.root, "clientWidth", { value: 300 });
+    legend.resize();
+    expect([value(first), value(second)]).toEqual(["", "30ch"]);
+    expect(legend.root.style.minHeight).toBe("calc(60 * var(--wb-type-unit))");
+    legend.root.remove();
+  });
+
   it("hides a curve by a click, and points at one by the focus", () => {
     const heard: (string | null)[] = [];
     const legend = new Legend({ onToggle: (key) => heard.push(key), onHighlight: (key) => heard.push(key) });
