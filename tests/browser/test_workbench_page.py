@@ -89,7 +89,7 @@ def test_a_kernel_restart_is_shown_and_disables_the_buttons(
     hint = page.locator(".wb-step-train .wb-plot-hint").first
     expect(hint).to_have_css("visibility", "hidden")
     notebook.go_to("Runs")
-    expect(page.locator(".wb-run-actions")).to_have_css("opacity", "0.55")
+    expect(page.locator(".wb-run-buttons")).to_have_css("opacity", "0.55")
     notebook.go_to("Model")  # what is shown can still be read
     notebook.wait_for_kernel()
     notebook.run(0)

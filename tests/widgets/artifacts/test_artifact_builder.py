@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,11 +22,12 @@ def test_profiling_has_a_button_where_the_graphs_are(monkeypatch: pytest.MonkeyP
     """With the settings of the page; the graph is painted with what was found."""
     asked: list[Any] = []
     painted: list[Any] = []
+    found = SimpleNamespace(engines=())
 
     def profile(model: Any, data: Any, engine: str, *, report: Any, **settings: Any) -> Any:
         asked.append((model.name, data.name, engine, settings))
         report("tracing")
-        return "found" if len(asked) == 1 else 1 / 0
+        return found if len(asked) == 1 else 1 / 0
 
     monkeypatch.setattr(footprint_predictor, "profile", profile)
     step = ArtifactBuilder("digits-mlp")
@@ -35,7 +37,7 @@ def test_profiling_has_a_button_where_the_graphs_are(monkeypatch: pytest.MonkeyP
         until(lambda: step.status.message == "digits-mlp is ready.")  # no Train here
         until(lambda: step.profiler.enabled)
         step.profiler._handle_custom_msg({"kind": "press"}, [])
-        until(lambda: painted == ["found"])
+        until(lambda: painted == [found])
         until(lambda: asked == [("digits-mlp", "digits", "ondevice", {"batch_size": 4})])
         until(lambda: step.profiler.enabled)
         step.profiler._handle_custom_msg({"kind": "press"}, [])
