@@ -402,3 +402,8 @@ def test_a_loaded_comparison_is_looked_at_ten_times_a_second(
 def test_engines_that_are_no_names_are_refused(engines: Any) -> None:
     with pytest.raises(ConfigError, match=r"engines=.*: give a list of names of engines\.$"):
         compare("digits-mlp", engines=engines, steps=3)
+
+
+def test_engines_may_come_from_an_iterator(digits: Dataset, started: Started) -> None:
+    compare("digits-mlp", digits, engines=(name for name in ["pytorch", "ondevice"]), steps=3)  # type: ignore[arg-type]
+    assert [*started.launchers] == ["pytorch", "ondevice"]

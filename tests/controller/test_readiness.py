@@ -51,8 +51,9 @@ def test_generation_of_artifacts_is_reported_from_start_to_end() -> None:
         ("done", "Profiled digits-mlp."),
         (
             "paused",
-            "Profiled digits-mlp. That is 9.0 times the step: timing, or other programs, slowed "
-            "them down. Do not trust them; profile again while the machine is quiet.",
+            "Profiled digits-mlp. The operators' times add up to 9.0 times the step: timing, or "
+            "other programs, slowed them down. Do not trust them; profile again while the machine "
+            "is quiet.",
         ),
         ("error", "The profile names no nodes."),
     ]

@@ -32,6 +32,15 @@ def test_what_else_is_shown_is_told_until_there_is_more_to_report() -> None:
     assert shown.now == READY
 
 
+def test_what_is_reported_while_figures_are_made_is_kept() -> None:
+    shown, _ = shown_state()
+    shown.show(State("completed", "done", "Trained it."))
+    shown.report("Compare shows 2 runs.")
+    assert (shown.now.status, shown.now.message) == ("completed", "Compare shows 2 runs.")
+    assert shown.last.is_result("Compare shows 2 runs.")
+    assert not shown.last.is_result("Trained it.")
+
+
 def test_nothing_is_reported_over_work_in_progress() -> None:
     for state in (BUSY, State("running", "busy", "Training.")):
         shown, _ = shown_state()

@@ -60,9 +60,11 @@ def compare(
         ModelError: the model cannot be loaded, or the weights of `base` do not fit it.
         DataError: the dataset cannot be loaded or does not fit the model.
     """
-    if not isinstance(engines, Iterable) or not all(isinstance(each, str) for each in engines):
+    given = [engines] if isinstance(engines, str) else engines
+    names = list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(each, str) for each in names):
         raise ConfigError([f"engines={value_text(engines)}: give a list of names of engines."])
-    engines = [engines] if isinstance(engines, str) else list(engines)
+    engines = names
     _check_arguments(engines, quiet_s, settings)
     settings = {"evaluate": False, **settings, "steps": steps}
     loaded, origin = from_base(model, base, base_except)

@@ -47,10 +47,10 @@ def trained_text(config: TrainingConfig) -> str:
 
 
 def shortfalls(runs: Mapping[str, Run]) -> list[str]:
-    """A sentence for each run that failed or cannot be read, and for each that was stopped while
-    others went on: its numbers are of the steps before."""
+    """A sentence for each run that failed or cannot be read, and for each that was stopped where
+    another was not: its numbers are of the steps before."""
     states = {name: run.status for name, run in runs.items()}
-    others_went_on = not set(states.values()) <= {"stopped", "interrupted", "failed", "unreadable"}
+    some_whole = not set(states.values()) <= {"stopped", "interrupted", "failed", "unreadable"}
     found = []
     for name, run in runs.items():
         done, total = run.progress
@@ -60,7 +60,7 @@ def shortfalls(runs: Mapping[str, Run]) -> list[str]:
                 found.append(f"{name} failed after {place}")
             case "unreadable":
                 found.append(f"{name} has a record that cannot be read: {run.error}")
-            case "stopped" | "interrupted" if others_went_on:
+            case "stopped" | "interrupted" if some_whole and run.folder.path.exists():
                 found.append(f"{name} was {states[name]} at {place}")
     return found
 

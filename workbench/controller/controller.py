@@ -186,10 +186,10 @@ class Controller:
         """Say what else the page shows, in place of the last result, unless there is work."""
         self._shown.report(message)
 
-    def forget_outcome(self, message: str = "") -> None:
-        """Report readiness in place of how the last job ended, or of `message`."""
+    def forget_outcome(self, message: str) -> None:
+        """Report readiness in place of this result: of a job, or one that was reported."""
         with self._shown.lock:
-            if message in ("", self.state.message):
+            if self._shown.last.is_result(message):
                 self._shown.last.forget()
                 self.readiness.update()
 

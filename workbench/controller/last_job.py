@@ -37,6 +37,10 @@ class LastJob:
         """Whether there is anything to show."""
         return self._result is not None or self._refusal is not None
 
+    def is_result(self, message: str) -> bool:
+        """Whether this is what would be shown once nothing is refused or wrong."""
+        return self._result is not None and self._result.message == message
+
     def in_place_of(self, ready: State) -> State:
         """What to show in place of `ready`: a refusal while the same is typed, or else the result,
         unless a wrong setting prevents the next job."""

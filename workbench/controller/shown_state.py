@@ -51,7 +51,7 @@ class ShownState:
     def report(self, message: str) -> None:
         """Say what else the page shows, in place of the last result, unless there is work."""
         with self.lock:
-            if not self.now.active and self.now.level != "busy":
-                found = State("idle", "idle", message)
-                self.last.ended(found)
-                self.show(found)
+            ended = self.now.status in ENDED  # the figures of a job are being made
+            if ended or (not self.now.active and self.now.level != "busy"):
+                self.last.ended(State("idle", "idle", message))
+                self.show(State(self.now.status, "idle", message))

@@ -108,7 +108,10 @@ def doubt_sentence(profile: EngineProfile) -> str:
     if profile.correction == 1:
         return ""
     excess = 1 / profile.correction
-    cause = f"That is {excess:.1f} times the step: timing, or other programs, slowed them down."
+    cause = (
+        f"The operators' times add up to {excess:.1f} times the step: timing, or other programs, "
+        "slowed them down."
+    )
     if profile.useless:
         return f"{cause} Do not trust them; profile again while the machine is quiet."
     return f"{cause} The times shown are scaled to the step."

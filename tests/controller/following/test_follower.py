@@ -158,6 +158,18 @@ def test_a_comparison_on_a_busy_machine_is_no_success() -> None:
     assert (quiet.level, quiet.caveat) == ("done", "")
 
 
+def test_an_engine_that_was_stopped_alone_has_no_steps_left() -> None:
+    stopped = {"status": "stopped", "steps": 5}
+    runs = {
+        "pytorch": write_run("a", [STARTED, steps(1, [0.1] * 30)], engine="pytorch", steps=60),
+        "ondevice": write_run("b", [steps(1, [0.1] * 5)], stopped, engine="ondevice", steps=60),
+    }
+    states: list[State] = []
+    comparison = Comparison("c", make_plan(60, 2), [*runs], runs=runs)
+    Follower(ComparisonJob(comparison), View(), states.append).poll()
+    assert states[-1].progress == 0.5
+
+
 def test_the_epoch_is_that_of_the_engine_whose_step_is_told() -> None:
     ahead = write_run("a", [STARTED, steps(1, [0.1] * 7)], engine="pytorch", steps=30)
     behind = write_run("b", [STARTED, steps(1, [0.1])], engine="ondevice", steps=30)

@@ -443,6 +443,20 @@ def test_an_engine_that_is_stopped_elsewhere_is_told_while_the_others_go_on() ->
     assert second.startswith("Stopped model-b on fake at step 5")
 
 
+def test_an_engine_whose_record_cannot_be_read_was_not_left_out() -> None:
+    done = {"status": "completed", "steps": 30}
+    runs = {"pytorch": write_run("a", [steps(1, [0.1] * 30)], done, engine="pytorch", steps=30)}
+    engines, why = ["pytorch", "ondevice"], {"ondevice": "spec.json is not valid JSON."}
+    comparison = Comparison("c", make_plan(30, 2), engines, runs=runs, unreadable=why)
+    assert ComparisonJob(comparison).outcome.splitlines() == [
+        "Compared pytorch on model-a.",
+        "ondevice: spec.json is not valid JSON.",
+    ]
+    cut = write_run("b", [STARTED, steps(1, [1.0])], {"status": "interrupted", "steps": 1})
+    said = outcome_of_training(["pytorch", "ondevice"], {"pytorch": cut}, {}).splitlines()
+    assert said[-1] == "Not started: ondevice.", "nobody has stopped it"
+
+
 def test_a_comparison_that_is_stopped_early_names_all_its_engines() -> None:
     run = write_run("a", [steps(1, [0.1])], {"status": "stopped", "steps": 1}, engine="pytorch")
     engines = ["pytorch", "ondevice", "ortmodule"]

@@ -116,6 +116,20 @@ def test_a_second_click_on_undo_says_what_the_first_did(told: Told, digits: Data
     assert [said for _, said, _ in told.outcomes if said][1:] == ["Restored 1 run."] * 2
 
 
+def test_a_deleted_run_whose_id_was_taken_since_is_not_said_to_be_back(
+    told: Told, digits: Dataset
+) -> None:
+    run = recorded(digits)
+    told.runs.delete([run.id])
+    told.wait()
+    run.path.mkdir()
+    (run.path / "spec.json").write_text("{}")
+    told.runs.undelete([run.id])
+    told.wait()
+    assert told.outcomes[-1][0] == "error"
+    assert told.deleted_total == 1
+
+
 def test_the_trash_says_how_many_runs_are_in_it(
     told: Told, digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -186,6 +186,24 @@ def test_a_page_says_which_model_of_a_run_it_cannot_restore(make_page: MakePage)
     assert page.wait(PATIENCE_S)
     assert page.models.field.problem == "model-a is no sample: choose its file or module here."
     assert page.trainer.form.texts["learning_rate"] == "0.5"
+    page.models.choose("digits-mlp")  # as the page asks for
+    until(lambda: page.bar.title.startswith("digits-mlp"))
+    assert page.trainer.form.texts["learning_rate"] == "0.5"
+
+
+def test_engines_chosen_since_a_run_was_restored_are_those_before_the_next(
+    make_page: MakePage,
+) -> None:
+    run = wb.train("digits-mlp", engine="fake", epochs=2).wait(PATIENCE_S)
+    page = make_page(model="digits-cnn")
+    page.engines.choose("pytorch", "fake")
+    page.restore(run)
+    assert page.wait(PATIENCE_S)
+    page.engines.choose("pytorch")
+    page.restore(run)
+    assert page.wait(PATIENCE_S)
+    page.models.choose("digits-cnn")
+    until(lambda: page.engines.value == ["pytorch"])
 
 
 def test_an_interrupted_comparison_is_offered_as_one(make_page: MakePage) -> None:

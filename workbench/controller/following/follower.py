@@ -9,7 +9,7 @@ from collections.abc import Callable
 from workbench.chart_series.incidents import IncidentWatch
 from workbench.controller.following.update_pace import always, next_update
 from workbench.controller.jobs.comparison_job import ComparisonJob
-from workbench.controller.jobs.job import Job
+from workbench.controller.jobs.job import Job, ended_early
 from workbench.controller.jobs.outcome import diverged
 from workbench.controller.jobs.remaining_time import Pace
 from workbench.controller.state import Level, State
@@ -182,10 +182,12 @@ class Follower:
 
     @property
     def _share(self) -> float:
-        # What has failed has no steps left to take.
-        failed = {engine for engine, run in self.job.runs.items() if run.error is not None}
-        total = self._total_steps * (len(self.job.engines) - len(failed))
-        done = (steps for engine, steps in self._done_steps.items() if engine not in failed)
+        # What has ended early has no steps left to take, unless all of it has.
+        early = {engine for engine, run in self.job.runs.items() if ended_early(run)}
+        if len(early) == len(self.job.runs):
+            early = {engine for engine in early if self.job.runs[engine].error is not None}
+        total = self._total_steps * (len(self.job.engines) - len(early))
+        done = (steps for engine, steps in self._done_steps.items() if engine not in early)
         return sum(done) / total if total else 0.0
 
     @property

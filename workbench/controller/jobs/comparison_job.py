@@ -53,7 +53,9 @@ class ComparisonJob:
         if not runs:
             return "Stopped before any engine had started."
         early = [engine for engine, run in runs.items() if ended_early(run)]
-        missing = [engine for engine in self.engines if engine not in runs]
+        errors = self.comparison.errors
+        missing = [each for each in self.engines if each not in runs and each not in errors]
+        unreadable = [f"{each}: {errors[each]}" for each in errors if each not in runs]
         whole = [engine for engine in runs if engine not in early]
         lines = [f"Compared {listed(whole)} on {model_of(self)}."] if whole else []
         lines += [f"{self.comparison.warning} {WAIT_FOR_QUIET}"] if self.caveat else []
@@ -63,7 +65,7 @@ class ComparisonJob:
             lines.append(f"{what} on {model_of(self)}.")
             early = [engine for engine in early if engine not in cut]
         lines += [outcome_of(runs[engine]) for engine in early]
-        return "\n".join([*lines, *not_started(missing)])
+        return "\n".join([*lines, *unreadable, *not_started(missing)])
 
     @property
     def failed(self) -> bool:

@@ -57,12 +57,13 @@ def outcome_of_training(
         (trained if success else lines).append(line)
     missing = [engine for engine in engines if engine not in runs and engine not in refused]
     if runs:
-        lines += not_started(missing)
+        cut = any(run.status in ("interrupted", "unreadable") for run in runs.values())
+        lines += [f"Not started: {listed(missing)}."] if cut and missing else not_started(missing)
     return "\n".join([*lines, *trained])
 
 
 def not_started(engines: Sequence[str]) -> list[str]:
-    """What is said of engines that a stop has left out, if there are any."""
+    """A sentence on engines before which a job was stopped; none if there are none."""
     return [f"Stopped before {listed(engines)} had started."] if engines else []
 
 

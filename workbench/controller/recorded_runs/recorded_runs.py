@@ -53,8 +53,8 @@ class RecordedRuns:
         self._least_s = least_s
         self._polled_at, self._interval_s = -math.inf, 0.0
         self._trash = DeletedRuns(self._index.folder.parent)
-        self._deleted: list[str] = []
-        """Ids of the last deleted runs, unless restored."""
+        self._deleted, self._restored = list[str](), list[str]()
+        """Ids of the last deleted runs, unless restored, and of those that were restored last."""
         self._listing = RequestThread("workbench-runs", self._on_error, self._tick, POLL_S)
         self._actions = RequestThread("workbench-run-actions", self._on_error)
         self._exports = RunExports(view, self._run, self._actions.ask)
@@ -274,14 +274,13 @@ class RecordedRuns:
                 deleted.append(run_id)
             except (RunError, RunFolderError) as error:
                 refused.append(str(error))
-        self._deleted = deleted
+        self._deleted, self._restored = deleted, []
         parts = [f"Deleted {_count(deleted)}."] if deleted else []
         message = " ".join([*parts, *refused])
         self._view.show_outcome("error" if refused else "done", message, deleted)
 
     def _undelete(self, run_ids: list[str]) -> None:
-        there = [each for each in run_ids if os.path.lexists(self._index.folder / each)]
-        if len(there) == len(run_ids):  # the second click of a double click
+        if run_ids and set(run_ids) <= set(self._restored):  # the second click of a double click
             self._view.show_outcome("done", f"Restored {_count(run_ids)}.")
             return
         restored, refused = list[str](), list[str]()
@@ -291,7 +290,7 @@ class RecordedRuns:
                 restored.append(run_id)
             except (RunError, RunFolderError) as error:
                 refused.append(str(error))
-        self._deleted = []
+        self._deleted, self._restored = [], restored
         parts = [f"Restored {_count(restored)}."] if restored else []
         self._view.show_outcome("error" if refused else "done", " ".join([*parts, *refused]))
 

@@ -23,6 +23,7 @@ class BarView(View):
         self._bar = bar
         self._offers = offers
         self._model = self._dataset = ""
+        self._loading = False
         self._running = ""
         """The model of the job in progress, where that is known: of a run that was resumed, say."""
         self._ended: Job | None = None
@@ -39,11 +40,12 @@ class BarView(View):
         loading: bool = False,
     ) -> None:
         if loading:  # the model before is chosen no more
-            self._model = self._dataset = ""
-            self._bar.title = "loading …"
+            self._loading = True
+            self._show_title()
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._model = model.name if model is not None else ""
+        self._loading = False
         self._show_title()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
@@ -83,6 +85,8 @@ class BarView(View):
 
     def _show_title(self) -> None:
         chosen = " · ".join(part for part in (self._model, self._dataset) if part)
+        if self._loading:
+            chosen = "loading …"
         # The rail names the chosen model too, and there is no room for both.
-        other = self._model and self._running not in ("", self._model)
+        other = (self._model or self._loading) and self._running not in ("", self._model)
         self._bar.title = f"running: {self._running}" if other else chosen

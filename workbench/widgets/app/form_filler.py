@@ -17,6 +17,8 @@ class _Filled(NamedTuple):
     """What was filled in."""
 
     model: str
+    shown: bool
+    """Whether the model of the run was chosen since; until then a user is asked for it."""
     texts: dict[str, str]
     ortmodule: Any
     engines: list[str]
@@ -36,7 +38,8 @@ class FormFiller(View):
     def fill(self, run: Run) -> None:
         """Replace the current settings."""
         was, engines = restored(run), self._trainer.engines
-        before = engines.wanted if self._filled is None else self._filled.engines_before
+        kept = self._filled is not None and engines.wanted == self._filled.engines
+        before = self._filled.engines_before if kept and self._filled else engines.wanted
         self._filled = None  # what follows chooses the model of the run
         self._controller.typed.replace(was.settings)
         self._trainer.ortmodule.value = was.ortmodule
@@ -49,11 +52,15 @@ class FormFiller(View):
             self._models.field.problem = f"{name} is no sample: choose its file or module here."
         texts = dict(self._controller.typed.texts)
         model, ortmodule = str(run.spec["model"]), self._trainer.ortmodule.value
-        self._filled = _Filled(model, texts, ortmodule, engines.wanted, before)
+        chosen = engines.wanted
+        self._filled = _Filled(model, bool(was.model), texts, ortmodule, chosen, before)
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         filled = self._filled
-        if filled is None or model is None or model.name == filled.model:
+        if filled is None or model is None:
+            return
+        if model.name == filled.model or not filled.shown:
+            self._filled = filled._replace(shown=filled.shown or model.name == filled.model)
             return
         self._filled = None
         typed, trainer = self._controller.typed, self._trainer
@@ -61,7 +68,7 @@ class FormFiller(View):
             typed.replace({})
         if trainer.ortmodule.value == filled.ortmodule:
             trainer.ortmodule.value = {}
-        if trainer.engines.wanted == filled.engines:
+        if trainer.engines.wanted in (filled.engines, []):  # or it cannot run here
             trainer.engines.choose(*filled.engines_before)
 
     def fill_empty(self, run: Run) -> None:

@@ -15,6 +15,7 @@ from workbench.controller.view import View
 from workbench.models import Model
 from workbench.profiling import Profile
 from workbench.runs import Run
+from workbench.runs.record.activity import ENDED
 from workbench.widgets.app.app_bar import AppBar
 from workbench.widgets.app.form_filler import FormFiller
 from workbench.widgets.app.static_figure import StaticFigure
@@ -55,6 +56,8 @@ class PageView(View):
         """The job in progress."""
         self._ended: set[str] = set()
         """Ids of the runs of the last job, once it has ended."""
+        self.outcome = ""
+        """How it ended, as the status says it."""
         self._started_from = ""
         """The step that was shown when a job began to be prepared."""
         self._compared: ComparisonJob | None = None
@@ -82,6 +85,8 @@ class PageView(View):
 
     def show_state(self, state: State) -> None:
         self._figure.active = state.active
+        if state.status in ENDED and self.job is not None:
+            self.outcome = state.message
         if state.status == "starting" and state.compares and self._comparison.comparison is None:
             self._comparison.ratios.verdict = state.message
         if state._replace(compares=False) == PREPARING:

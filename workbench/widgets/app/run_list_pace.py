@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
+from typing import Any
 
 from workbench.controller.jobs.job import Job
 from workbench.controller.state import State
@@ -13,13 +12,12 @@ from workbench.widgets.app.app_bar import AppBar
 
 BUSY_S = 5.0
 """Seconds between two polls while a job is in progress."""
-SEEN_S = 0.5
-"""Least seconds between two that follow the states of the job, while the list is in view."""
 
 
 class RunListPace(View):
-    """The list takes next to nothing from what is trained. When the status of the job changes it is
-    refreshed at once, and in view with the states of the job: both tell the same step."""
+    """The list takes next to nothing from what is trained. It is refreshed at once when the status
+    of the job changes and when it comes into view; there it is polled after each state of the job,
+    so that both tell about the same step."""
 
     def __init__(self, bar: AppBar) -> None:
         """Begin with no job.
@@ -31,18 +29,26 @@ class RunListPace(View):
         """Polls for changes now."""
         self._bar = bar
         self._active, self._status = False, ""
-        self._refreshed_at = -math.inf
+        self._due = False
+        """Whether there was a state since the last poll."""
+        bar.observe(self._on_step, "selected")
 
     def __call__(self) -> float:
         """The least seconds between two polls now."""
-        return BUSY_S if self._active else 0.0
+        due, self._due = self._due, False
+        return BUSY_S if self._active and not due else 0.0
 
     def show_state(self, state: State) -> None:
         self._active = state.active
-        now, seen = time.monotonic(), self._active and self._bar.selected == "runs"
-        if state.status != self._status or (seen and now >= self._refreshed_at + SEEN_S):
-            self._status, self._refreshed_at = state.status, now
+        if state.status != self._status:
+            self._status = state.status
             self.refresh()
+        elif self._bar.selected == "runs":
+            self._due = True
 
     def job_started(self, job: Job) -> None:
         self.refresh()
+
+    def _on_step(self, change: Any) -> None:
+        if change.new == "runs":
+            self.refresh()

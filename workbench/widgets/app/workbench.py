@@ -246,7 +246,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         if self.offers.offers:  # they have gone on, or ended
             self._controller.list_offers()
         if self._page_view.were_deleted(changes.removed):
-            self._controller.forget_outcome()
+            self._controller.forget_outcome(self._page_view.outcome)
             self._steps.forget_ended()
         self._recorded.follow(changes)
 

@@ -29,6 +29,11 @@ SHOWN = {
 
 OF_TOGETHER = ("max_loss_difference",)
 """Columns that there are only for engines that were measured together."""
+APART = {
+    "samples_per_s": "samples per second: median over about twenty rounds of the run",
+    "ratio": "throughput relative to the reference; measured apart, it has no interval",
+}
+"""Meaning of a column where it differs for runs that were measured one by one."""
 
 INTERVAL = ("ratio_low", "ratio_high")
 
@@ -112,8 +117,9 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
 
 
 def _columns(*, together: bool) -> list[dict[str, str]]:
+    meanings = COLUMNS if together else {**COLUMNS, **APART}
     return [
-        {"key": key, "label": label, "unit": unit, "description": COLUMNS[key]}
+        {"key": key, "label": label, "unit": unit, "description": meanings[key]}
         for key, (label, unit) in SHOWN.items()
         if together or key not in OF_TOGETHER
     ]

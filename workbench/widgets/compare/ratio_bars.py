@@ -99,8 +99,10 @@ class RatioBars(anywidget.AnyWidget):
             waits = comparison.status == "paused" or (not comparison.runs and phase != "starting")
             self.clear(f"{phase[0].upper()}{phase[1:]}." if waits else STARTING, len(frame))
             return
-        if len(frame) == 1 and not ended:
-            self.clear(ONE_ENGINE)
+        if len(frame) == 1 and not ended and isinstance(comparison, Comparison):
+            phase = comparison.phase
+            waits = comparison.status == "paused" or (not comparison.runs and phase != "starting")
+            self.clear(f"{phase[0].upper()}{phase[1:]}." if waits else ONE_ENGINE)
             return
         verdict, badge = comparison.verdict(), comparison.badge if ended else ""
         bars = [

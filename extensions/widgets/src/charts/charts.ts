@@ -49,7 +49,7 @@ interface Traits {
   caption: string;
   /** Throughput of each whole run in samples/s; null: it has none. None of runs in progress. */
   rates: Record<string, number | null>;
-  /** What `rates` are, such as "median after the warm-up". */
+  /** What `rates` are, such as "median of rounds". */
   rates_note: string;
   axis: "step" | "time" | "samples";
   /** Name of a step; "round" for a federated run, whose rounds other charts also show. */

@@ -255,6 +255,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   };
   const showValue = () => {
     input.value = model.get("value");
+    showProblem();
   };
   model.on("change", update);
   // Other changes, such as of the options, leave what is being typed as it is.
@@ -265,8 +266,8 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     open(filtered, item ? valueOf(item) : null);
   });
   signal.addEventListener("abort", close);
-  update();
   showValue();
+  update();
 }
 
 export default { render };

@@ -31,7 +31,7 @@ export class RunTrash {
     this.summary.textContent = `Deleted runs (${formatWhole(total)})`;
     const more = total - deleted.length;
     this.more.hidden = more <= 0;
-    this.more.textContent = `${formatWhole(more)} more are listed by wb.runs(deleted=True), and restored by wb.undelete.`;
+    this.more.textContent = `wb.runs(deleted=True) lists ${formatWhole(more)} more, and wb.undelete restores them.`;
     const focused = [...this.list.querySelectorAll("button")].findIndex((each) => each === document.activeElement);
     this.list.replaceChildren(...deleted.map((run) => this.item(run)));
     // The button that was pressed is gone with its run: the focus goes to that of the next one.

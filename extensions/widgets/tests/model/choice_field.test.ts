@@ -47,6 +47,17 @@ describe("the choice field", () => {
     expect(list.hidden).toBe(true);
   });
 
+  it("says why its value is refused until another text is typed, also where it is shown again", () => {
+    const problem = (el: HTMLElement) => el.querySelector<HTMLElement>(".wb-problem");
+    const again = show(choiceField, { ...traits(), value: "mine.py", problem: "It is no model." });
+    expect(problem(again.el)?.hidden).toBe(false);
+    expect(problem(again.el)?.textContent).toBe("It is no model.");
+    const field = again.el.querySelector("input") as HTMLInputElement;
+    field.value = "mine.on";
+    field.dispatchEvent(new Event("input"));
+    expect(problem(again.el)?.hidden).toBe(true);
+  });
+
   it("is named by its label and closed at first", () => {
     const label = shown.el.querySelector("label") as HTMLLabelElement;
     expect(label.textContent).toBe("Model");

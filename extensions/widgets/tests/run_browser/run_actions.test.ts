@@ -11,7 +11,7 @@ describe("what is done with runs of the table", () => {
     model.receive("deleted_total", 102);
     expect(trash.hidden).toBe(false);
     expect(trash.querySelector("summary")?.textContent).toBe("Deleted runs (102)");
-    expect(trash.textContent).toContain("100 more are listed by wb.runs(deleted=True)");
+    expect(trash.textContent).toContain("wb.runs(deleted=True) lists 100 more");
     const restore = trash.querySelector<HTMLButtonElement>('[aria-label="Restore first try"]');
     restore?.focus();
     restore?.click();

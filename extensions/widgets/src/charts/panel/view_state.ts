@@ -15,7 +15,7 @@ export interface ViewContext {
   hint: () => string;
   /** Throughput of each whole run in samples/s; null: it has none. None of runs in progress. */
   rates: () => Record<string, number | null>;
-  /** What they are, such as "median after the warm-up". */
+  /** What they are, such as "median of rounds". */
   ratesNote: () => string;
   axis: () => AxisName;
   stepName: () => StepName;
