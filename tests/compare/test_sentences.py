@@ -220,7 +220,7 @@ def test_recorded_runs_have_no_rounds() -> None:
     two = write_run("a", [], {"status": "stopped"}, engine="pytorch", processes=2)
     assert "batch 10, 2 processes of 1 thread; " in compare_runs([two]).caption
     reversed_table = compare_runs([none, slow]).table()
-    assert reversed_table["ratio"].isna().all()
+    assert list(reversed_table["ratio"]) == pytest.approx([NAN, 1.0], nan_ok=True)
     assert not compare_runs([slow, write_run("d", [])]).ended
 
 

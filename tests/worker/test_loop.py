@@ -158,7 +158,7 @@ def test_an_evaluation_can_be_left_out(loop: Loop, settings: dict[str, Any]) -> 
 
 def test_a_loss_that_is_no_number_ends_it_and_is_recorded(loop: Loop) -> None:
     loop.engine.broken_at = 5
-    with pytest.raises(NonFiniteLossError, match=r"loss is nan at step 5.*\(now 0\.05\)"):
+    with pytest.raises(NonFiniteLossError, match=r"loss is nan at step 5.*\(it was 0\.05\)"):
         loop.train(steps=7, learning_rate=0.05)
     events = [e for e in EventReader(loop.folder.events_path).poll() if e["event"] == "steps"]
     losses = np.concatenate([event["losses"] for event in events])

@@ -72,8 +72,10 @@ class RunComparison:
 
     @property
     def reference(self) -> str:
-        """The run that the others are compared with: the first of PyTorch, else the first."""
-        engines = {title: run.engine for title, run in self.runs.items()}
+        """The run that the others are compared with: the first of PyTorch, else the first; of those
+        that have ended in their warm-up only where all have."""
+        measured = {title: run for title, run in self.runs.items() if _has_measured_steps(run)}
+        engines = {title: run.engine for title, run in (measured or self.runs).items()}
         first = next(iter(engines))
         return next((title for title, name in engines.items() if name == REFERENCE), first)
 
@@ -263,6 +265,11 @@ def compare_runs(runs: Sequence[Run | Comparison | str | Path]) -> RunComparison
     if twice:
         raise ConfigError([f"runs contains {each!r} twice." for each in twice])
     return RunComparison(found)
+
+
+def _has_measured_steps(run: Run) -> bool:
+    """Whether it has, or may still have, steps after its warm-up."""
+    return not run.ended or run.progress.done_steps > run.config.warmup_steps
 
 
 def _day(run: Run) -> str:

@@ -193,6 +193,13 @@ class Controller:
                 self._shown.last.forget()
                 self.readiness.update()
 
+    def bring_back(self, result: State) -> None:
+        """Show the result of the last job again, unless there is another: its runs are back."""
+        with self._shown.lock:
+            if not self._shown.last.has_message:
+                self._shown.last.ended(result)
+                self.readiness.update()
+
     def close(self) -> None:
         """End the threads; a job in progress continues without them."""
         for part in (self._models, self._engines, self.artifacts, self.tasks):

@@ -62,7 +62,7 @@ class StepsView(View):
         self._failed: dict[str, bool] = {}
         self._caveat = ""
         """That of the last job to end, see `State`."""
-        self._running = self._last = ""
+        self._running = self._last = self._forgotten = ""
         self._recorded = False
         typed.observe(self.update)
 
@@ -100,7 +100,7 @@ class StepsView(View):
         self._model, self._model_problem, self._loading = model, problem, False
         self._generating = self._generated = False
         if not same:  # else its results stay in view
-            self._ended = {}
+            self._ended, self._forgotten = {}, ""
         self.update()
 
     def show_layers(
@@ -132,6 +132,7 @@ class StepsView(View):
         self.update()
 
     def job_ended(self, job: Job) -> None:
+        self._forgotten = ""
         self._last = step = "compare" if isinstance(job, ComparisonJob) else "train"
         # The step is yet to do where another model is chosen; a job without a run names none.
         if self._model is None or model_of(job) in ("", self._model.name):
@@ -144,7 +145,13 @@ class StepsView(View):
 
     def forget_ended(self) -> None:
         """The runs of the last job were deleted: its step is yet to do."""
-        self._ended.pop(self._last, None)
+        self._forgotten = self._ended.pop(self._last, "")
+        self.update()
+
+    def bring_back_ended(self) -> None:
+        """Its runs were restored."""
+        if self._forgotten:
+            self._ended.setdefault(self._last, self._forgotten)
         self.update()
 
     def _of_model(self) -> Step:

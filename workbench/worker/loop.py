@@ -147,7 +147,7 @@ class TrainingLoop:
         if not math.isfinite(loss):
             raise NonFiniteLossError(
                 f"The loss is {loss} at step {step}. Lower the learning rate "
-                f"(now {self._config.learning_rate:g}) or look for extreme values in the data."
+                f"(it was {self._config.learning_rate:g}) or look for extreme values in the data."
             )
 
     def _evaluates_now(self, epoch_ended: bool) -> bool:

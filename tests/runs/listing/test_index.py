@@ -6,6 +6,7 @@ import dataclasses
 import math
 import os
 import shutil
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -310,3 +311,15 @@ def test_a_record_that_ends_early_is_said_and_its_loss_is_not_taken_for_the_last
             expected = f"events.jsonl ends at step {recorded} of 44: the rest is missing."
             assert rows[run.id].damage.endswith(expected)
             assert rows[run.id].status == "completed"
+
+
+def test_a_summary_that_was_edited_in_its_place_is_read_again() -> None:
+    run = write_run("a", [steps(1, [1.0])], DONE)
+    listed = RunIndex()
+    listed.poll()
+    time.sleep(2 * UNSETTLED_S)
+    assert listed.poll().rows == listed.poll().rows == []
+    with run.folder.summary_path.open("r+", encoding="utf-8") as file:
+        file.write("broken")
+    [row] = listed.poll().rows
+    assert row.status == "unreadable"

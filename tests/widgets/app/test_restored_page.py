@@ -135,6 +135,25 @@ def test_a_run_resumed_in_runs_brings_its_settings(make_page: MakePage) -> None:
     until(lambda: "epochs=50, learning_rate=0.02" in page.code.code["train"])
 
 
+def test_a_result_is_back_with_its_run(make_page: MakePage) -> None:
+    page = make_page(model="digits-mlp")
+    page.set(steps=2)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    until(lambda: page.status.message.startswith("Trained digits-mlp"))
+    said, [run_id] = page.status.message, list(wb.runs()["id"])
+
+    def train_note() -> str:
+        return next(step["note"] for step in page.bar.steps if step["name"] == "train")
+
+    page.runs.refresh()
+    assert page.runs.wait(PATIENCE_S)
+    page.runs.delete([run_id])
+    until(lambda: "is ready" in page.status.message and train_note() == "ready")
+    page.runs.undelete([run_id])
+    until(lambda: page.status.message == said and train_note() == "completed")
+
+
 def test_another_model_does_not_keep_what_a_run_has_filled_in(make_page: MakePage) -> None:
     run = wb.train("digits-mlp", engine="fake", epochs=2, learning_rate=0.02).wait(PATIENCE_S)
     page = make_page(model="digits-cnn")

@@ -34,8 +34,8 @@ class Changes(NamedTuple):
 class _Seen(NamedTuple):
     """State of a folder when it was read last."""
 
-    signature: tuple[int, int] | None
-    """Its inode and modification time; None: it had none."""
+    signature: tuple[int, int, int] | None
+    """Its inode and modification time, and that of its summary; None: it had none."""
     settled: bool
     reader: RowReader
 
@@ -44,8 +44,8 @@ class RunIndex:
     """The runs of a folder as rows; each `poll` reads what is new. For one thread at a time.
 
     A run whose worker is alive is read each time. Of the others a change is known by the
-    modification time of the folder, since records and labels are replaced atomically; an in-place
-    edit of a record is noticed after `doubt`.
+    modification time of the folder, since records and labels are replaced atomically, and of the
+    summary; an edit of another record in its place is noticed after `doubt`.
     """
 
     def __init__(self, runs: Path | None = None) -> None:
@@ -108,7 +108,9 @@ class RunIndex:
     ) -> RunRow | None:
         """The row of a run if it has changed."""
         seen = self._seen.get(run_id)
-        signature = (stat.st_ino, stat.st_mtime_ns) if stat else None
+        signature = None
+        if stat is not None:
+            signature = (stat.st_ino, stat.st_mtime_ns, _changed_ns(f"{path}/summary.json"))
         if seen is not None and seen.settled and seen.signature == signature:
             return None
         reader = RowReader(RunFolder(Path(path))) if seen is None else seen.reader
@@ -136,6 +138,14 @@ class RunIndex:
                 f"{self.folder} cannot be read: {error.strerror}. Set WORKBENCH_HOME to a folder."
             ) from None
         return found
+
+
+def _changed_ns(path: str) -> int:
+    """When a file was changed; 0: there is none."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _status_of(entry: os.DirEntry[str]) -> os.stat_result | None:

@@ -56,8 +56,12 @@ class PageView(View):
         """The job in progress."""
         self._ended: set[str] = set()
         """Ids of the runs of the last job, once it has ended."""
-        self.outcome = ""
+        self.result: State | None = None
         """How it ended, as the status says it."""
+        self._deleted: set[str] = set()
+        """Ids of its runs once they were deleted,"""
+        self._missing: set[str] = set()
+        """and of those that were not restored since."""
         self._started_from = ""
         """The step that was shown when a job began to be prepared."""
         self._compared: ComparisonJob | None = None
@@ -86,7 +90,7 @@ class PageView(View):
     def show_state(self, state: State) -> None:
         self._figure.active = state.active
         if state.status in ENDED and self.job is not None:
-            self.outcome = state.message
+            self.result = state._replace(status="idle")
         if state.status == "starting" and state.compares and self._comparison.comparison is None:
             self._comparison.ratios.verdict = state.message
         if state._replace(compares=False) == PREPARING:
@@ -115,11 +119,20 @@ class PageView(View):
         """Whether all runs of the last job are among the removed ones; said once."""
         deleted = bool(self._ended) and self._ended <= set(removed)
         if deleted:
-            self._ended = set()
+            self._ended, self._deleted, self._missing = set(), self._ended, set(self._ended)
         return deleted
 
+    def were_restored(self, added: Collection[str]) -> bool:
+        """Whether all runs of the last job that were deleted are back with `added`; said once."""
+        missing = self._missing
+        self._missing = missing - set(added)
+        restored = bool(missing) and not self._missing
+        if restored:
+            self._ended = self._deleted
+        return restored
+
     def job_started(self, job: Job) -> None:
-        self.job, self._ended = job, set()
+        self.job, self._ended, self._missing = job, set(), set()
         if isinstance(job, ComparisonJob):
             self._bar.show_verdict("", "")  # of the comparison before
             self._recorded.value = ""

@@ -245,9 +245,13 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
     def _runs_changed(self, changes: Changes) -> None:
         if self.offers.offers:  # they have gone on, or ended
             self._controller.list_offers()
-        if self._page_view.were_deleted(changes.removed):
-            self._controller.forget_outcome(self._page_view.outcome)
+        result = self._page_view.result
+        if self._page_view.were_deleted(changes.removed) and result is not None:
+            self._controller.forget_outcome(result.message)
             self._steps.forget_ended()
+        if self._page_view.were_restored([row.id for row in changes.rows]) and result is not None:
+            self._controller.bring_back(result)
+            self._steps.bring_back_ended()
         self._recorded.follow(changes)
 
     def _personalise(self, run: Run) -> None:

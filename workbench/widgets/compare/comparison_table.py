@@ -84,9 +84,9 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
 
     @property
     def throughputs(self) -> dict[str, float]:
-        """Samples/s of each row that has them."""
+        """Samples/s of each row; NaN: nothing of it was measured."""
         cells = {row["engine"]: row["cells"]["samples_per_s"] for row in self.rows}
-        return {name: cell for name, cell in cells.items() if cell is not None}
+        return {name: math.nan if cell is None else cell for name, cell in cells.items()}
 
     def show(
         self,

@@ -17,6 +17,7 @@ from workbench.figures.curve_style import curve_styles
 from workbench.run_folder.run_reader import RunReader
 from workbench.runs import Run
 from workbench.runs.listing import Changes
+from workbench.runs.record.activity import ENDED
 from workbench.widgets.charts import NOTHING_HINT, OF_ROUNDS, Charts
 from workbench.widgets.compare.comparison_table import ComparisonTable
 from workbench.widgets.compare.differences_table import DifferencesTable
@@ -68,6 +69,8 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         """Their names, by id."""
         # Of the thread:
         self._followed: Comparison | RunComparison | None = None
+        self._whole = False
+        """Whether all of it is shown: runs that are trained further since are not followed."""
         self._readers: dict[str, RunReader] = {}
         self._updates = 0
         self._update_after = 0.0
@@ -128,6 +131,9 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
                 )
                 self._thread.ask(lambda: self.ratios.remark(remark.rstrip()))
             return []
+        resumed = self._whole and any(
+            row.id in names and row.status not in ENDED for row in changes.rows
+        )
         if before == self._deleted and not names.keys() & present:
             return []
         left = [run for run in self._given if run.id not in self._deleted]
@@ -135,7 +141,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
             self._clear(ALL_DELETED)
             return []
         comparison = compare_runs(left)
-        if _names_by_id(comparison) == names:
+        if _names_by_id(comparison) == names and not resumed:
             return []
         remark = "".join(f"{name} was deleted and is left out. " for name in self._deleted.values())
         self._show(comparison, remark.rstrip())
@@ -177,6 +183,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         if comparison is not self.comparison:
             return  # another was requested meanwhile
         self._followed, self._readers, self._updates, self._update_after = comparison, {}, 0, 0.0
+        self._whole = False
         self.charts.reset(names_of(comparison), engines=_engines(comparison))
         starting = isinstance(comparison, Comparison) and not comparison.ended
         self.ratios.clear(STARTING if starting else READING, awaited=len(names_of(comparison)))
@@ -242,6 +249,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         # The table has the notes.
         self.statistics.show(comparison.runs, notes=False)
         self._show_ratios(comparison)
+        self._whole = True
         self.on_read(comparison)
 
     def _show_ratios(self, comparison: Comparison | RunComparison) -> None:

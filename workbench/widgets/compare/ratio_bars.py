@@ -21,6 +21,7 @@ PRESS_COMPARE = (
 )
 SO_FAR = " The comparison is still in progress: these are the figures so far."
 STARTING = "The engines are starting; the ratios appear with the first measured steps."
+FIRST_ROUND = "The first round is in progress; the ratios appear once every engine has taken it."
 ONE_ENGINE = "There is no ratio, as there is only one engine: choose another to compare it with."
 
 
@@ -97,7 +98,9 @@ class RatioBars(anywidget.AnyWidget):
             phase = comparison.phase
             # For a quiet machine, or for the end of a pause.
             waits = comparison.status == "paused" or (not comparison.runs and phase != "starting")
-            self.clear(f"{phase[0].upper()}{phase[1:]}." if waits else STARTING, len(frame))
+            begun = phase == "running" and len(comparison.runs) == len(comparison.engines)
+            hint = FIRST_ROUND if begun else STARTING
+            self.clear(f"{phase[0].upper()}{phase[1:]}." if waits else hint, len(frame))
             return
         if len(frame) == 1 and not ended and isinstance(comparison, Comparison):
             phase = comparison.phase

@@ -119,12 +119,11 @@ export class PanelReadings {
    * a curve that is behind others: those of different steps do not compare.
    */
   valueText(key: string): string {
-    const text = this.valueAtCursor(key);
     const { cursor, context, store } = this.state;
     const last = store.curve(key)?.overview.lastStep ?? 0;
     const behind = this.metric === "loss" && last < this.lastStep;
     const past = cursor === null ? behind : this.state.endOf(key) < cursor;
-    return past && text !== "–" ? `${text} at ${context.stepName()} ${formatWhole(last)}` : text;
+    return this.valueAtCursor(key, past ? ` at ${context.stepName()} ${formatWhole(last)}` : "");
   }
 
   /** Letters that the text of a curve may have wherever the charts are pointed at. */
@@ -167,23 +166,24 @@ export class PanelReadings {
     return longest;
   }
 
-  private valueAtCursor(key: string): string {
+  /** With `place` after the value of a step; a test loss is of another one. */
+  private valueAtCursor(key: string, place: string): string {
     const found = this.reading(key);
     if (!found) return "–";
     const { format } = this.text;
     if (this.metric === "throughput" && this.state.showsRates) {
       const rate = this.state.context.rates()[key];
       if (rate === null) return "–";
-      if (rate !== undefined) return format(rate); // else the run is still in progress
+      if (rate !== undefined) return `${format(rate)}${place}`; // else the run is still in progress
     }
     const text = (value: number) => (Number.isFinite(value) ? format(value) : "not finite");
-    if (this.metric === "metric") return found.evaluation === null ? "–" : text(found.evaluation);
+    if (this.metric === "metric") return found.evaluation === null ? "–" : `${text(found.evaluation)}${place}`;
     if (found.value === null || found.step === 0) return "–";
     if (this.metric !== "loss") {
-      return Number.isFinite(found.value) ? `${format(found.value)}${this.rankText(key, found.step)}` : "–";
+      return Number.isFinite(found.value) ? `${format(found.value)}${this.rankText(key, found.step)}${place}` : "–";
     }
     const test = found.evaluation === null ? "" : `, test ${text(found.evaluation)}`;
-    return `${text(found.value)}${test}`;
+    return `${text(found.value)}${place}${test}`;
   }
 
   /** The memory of each process of several. */
