@@ -77,6 +77,12 @@ def test_a_log_that_cannot_be_read_does_not_lose_the_summary(
     add_step_results(folder, spec)
     assert folder.read_summary() == summary
     assert "MemoryError: of the log" in capsys.readouterr().err
+    monkeypatch.undo()
+    add_step_results(folder, spec)
+    assert (folder.read_summary() or {}).items() > summary.items()
+    folder.summary_path.unlink()
+    add_step_results(folder, spec)
+    assert folder.read_summary() is None, "there is no summary of figures alone"
 
 
 @pytest.mark.fault

@@ -190,12 +190,13 @@ class Comparison:
             TimeoutError: the timeout expired; the comparison continues.
         """
         deadline = Deadline(timeout)
+        sleep = time.sleep if self._lockstep is None else self._lockstep.join
         with ProgressBar() as bar:
             while not self.ended:
                 if deadline.passed:
                     raise TimeoutError(f"{self.id} is still {self.status} after {timeout:g} s.")
                 bar.show(*self.progress, self.phase)
-                (self._lockstep.join if self._lockstep else time.sleep)(WAIT_POLL_S)
+                sleep(WAIT_POLL_S)
         if self._lockstep is not None and self._lockstep.error is not None:
             raise self._lockstep.error
         if self.status == "failed":

@@ -56,11 +56,11 @@ def shortfalls(runs: Mapping[str, Run]) -> list[str]:
         done, total = run.progress
         place = f"{step_word(run.spec)} {done:,} of {total:,}."
         match states[name]:
-            case "failed" if run.folder.path.exists():  # else it was deleted
+            case "failed" if _is_there(run):
                 found.append(f"{name} failed after {place}")
             case "unreadable":
                 found.append(f"{name} has a record that cannot be read: {run.error}")
-            case "stopped" | "interrupted" if some_whole and run.folder.path.exists():
+            case "stopped" | "interrupted" if some_whole and _is_there(run):
                 found.append(f"{name} was {states[name]} at {place}")
     return found
 
@@ -76,7 +76,10 @@ def in_progress(runs: Mapping[str, Run]) -> list[str]:
 
 def failures_badge(runs: Mapping[str, Run]) -> str:
     """Which runs failed, before the badge; empty if none did."""
-    failed = [
-        name for name, run in runs.items() if run.status == "failed" and run.folder.path.exists()
-    ]
+    failed = [name for name, run in runs.items() if run.status == "failed" and _is_there(run)]
     return f"{', '.join(failed)} failed: " if failed else ""
+
+
+def _is_there(run: Run) -> bool:
+    """Whether it was not deleted since."""
+    return run.folder.path.exists()

@@ -109,7 +109,8 @@ def add_step_results(folder: RunFolder, spec: dict[str, Any]) -> None:
         config = read_config(spec["config"])
         points = RunReader(folder).poll()
         found = step_results(points, config.warmup_steps, config.total_steps(spec["samples"]))
-        folder.write_summary({**(folder.read_summary() or {}), **found})
+        if (summary := folder.read_summary()) is not None:  # else it was removed meanwhile
+            folder.write_summary({**summary, **found})
     except Exception:
         log(traceback.format_exc())
 

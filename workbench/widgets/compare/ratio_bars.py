@@ -94,18 +94,9 @@ class RatioBars(anywidget.AnyWidget):
         frame = comparison.table()
         failed = sum(run.error is not None for run in comparison.runs.values())
         no_ratio = not ended and len(frame) - failed > 1 and frame["ratio"].notna().sum() < 2
-        if no_ratio and isinstance(comparison, Comparison):
-            phase = comparison.phase
-            # For a quiet machine, or for the end of a pause.
-            waits = comparison.status == "paused" or (not comparison.runs and phase != "starting")
-            begun = phase == "running" and len(comparison.runs) == len(comparison.engines)
-            hint = FIRST_ROUND if begun else STARTING
-            self.clear(f"{phase[0].upper()}{phase[1:]}." if waits else hint, len(frame))
-            return
-        if len(frame) == 1 and not ended and isinstance(comparison, Comparison):
-            phase = comparison.phase
-            waits = comparison.status == "paused" or (not comparison.runs and phase != "starting")
-            self.clear(f"{phase[0].upper()}{phase[1:]}." if waits else ONE_ENGINE)
+        alone = not ended and len(frame) == 1
+        if (no_ratio or alone) and isinstance(comparison, Comparison):
+            self.clear(_hint(comparison), 0 if alone else len(frame))
             return
         verdict, badge = comparison.verdict(), comparison.badge if ended else ""
         bars = [
@@ -131,3 +122,15 @@ class RatioBars(anywidget.AnyWidget):
                 self._sentence += SO_FAR
             self.remark(self._remark)
         self.summary = badge
+
+
+def _hint(comparison: Comparison) -> str:
+    """Why a comparison in progress has no ratio yet."""
+    phase = comparison.phase
+    # For a quiet machine, or for the end of a pause.
+    if comparison.status == "paused" or (not comparison.runs and phase != "starting"):
+        return f"{phase[0].upper()}{phase[1:]}."
+    if len(comparison.engines) == 1:
+        return ONE_ENGINE
+    all_started = phase == "running" and len(comparison.runs) == len(comparison.engines)
+    return FIRST_ROUND if all_started else STARTING
