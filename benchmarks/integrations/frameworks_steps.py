@@ -21,7 +21,7 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 from benchmarks.integrations.frameworks_models import BATCH, TASKS, Task
 from workbench.compare.statistics import ratio
 from workbench.integrations.huggingface import ORTTrainer
-from workbench.run_folder.throughput import rounds_of
+from workbench.run_folder.results.throughput import rounds_of
 
 WARMUP, BURST = 4, 3
 

@@ -13,10 +13,12 @@ from workbench.compare import load_comparison
 from workbench.compare.lockstep import make_plan
 from workbench.compare.record import ComparisonRecord
 from workbench.compare.recorded_throughputs import record_throughputs
+from workbench.machine.load import Load
 from workbench.runs import Run
 from workbench.runs.listing.read_row import RowReader
 
-DONE = {"status": "completed", "samples_per_s": 1.0}
+DONE = {"status": "completed", "samples_per_s": 1.0, "loss_curve": [1.0]}
+LOAD = Load(wall_s=10.0, other_s=12.0, cores=2)
 PLAN = make_plan(steps=42, warmup_steps=2)
 
 
@@ -29,6 +31,7 @@ def compared(second_s: float = 0.5, **further: float) -> tuple[str, Run, Run]:
     record = ComparisonRecord(PLAN, ["pytorch", "ondevice"])
     record.add_run("pytorch", first.id)
     record.add_run("ondevice", second.id)
+    record.add_load(LOAD)
     return record.id, first, second
 
 
@@ -43,7 +46,10 @@ def test_its_runs_have_its_figures_in_lists_too() -> None:
     record_throughputs(comparison)
     table = load_comparison(comparison).table()
     assert [first.samples_per_s, second.samples_per_s] == list(table["samples_per_s"])
-    assert RowReader(second.folder).read().samples_per_s == second.samples_per_s
+    assert first.load == second.load == LOAD, "that of the whole comparison"
+    row = RowReader(second.folder).read()
+    assert row.samples_per_s == second.samples_per_s
+    assert row.other_load == "other programs used 1.2 of 2 cores"
     assert (second.summary or {})["status"] == "completed"
 
 

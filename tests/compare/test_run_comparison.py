@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.runs.written import DONE, steps, write_run
+from tests.runs.written import DONE, append, steps, write_run
 from workbench.compare import Comparison, compare_runs
 from workbench.compare.differences import differing
 from workbench.compare.lockstep import make_plan
@@ -100,6 +100,20 @@ def test_the_load_of_a_comparison_that_goes_on_elsewhere_is_read_until_its_end()
     assert both.verdict().level == "busy"
 
 
+def test_of_runs_that_were_all_stopped_the_one_stopped_long_before_is_named() -> None:
+    """A comparison that was stopped as a whole, after one of its engines was stopped elsewhere."""
+    stopped = {"status": "stopped"}
+    settings = {"steps": 200, "warmup_steps": 0}
+    last = write_run("last", [steps(1, [0.5] * 100)], stopped, **settings)
+    with_it = write_run("with", [steps(1, [0.5] * 90)], stopped, **settings)
+    before = write_run("before", [steps(1, [0.5] * 40)], stopped, **settings)
+    found = compare_runs([last, with_it, before])
+    assert found.verdict().sentence.endswith(
+        f"{list(found.runs)[2]} was stopped at step 40 of 200."
+    )
+    assert "was stopped" not in compare_runs([last, with_it]).verdict().sentence
+
+
 def test_another_batch_size_is_named_beside_each_run() -> None:
     slow, fast = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25, batch_size=5)
     sentence = compare_runs([slow, fast]).verdict().sentence
@@ -167,19 +181,18 @@ def test_options_of_ortmodule_differ_only_between_its_runs() -> None:
     assert found.loc["ortmodule.pytorch_kernels"].tolist() == ["not used", "dropout", "auto"]
 
 
-def test_a_run_that_was_compared_on_a_busy_machine_is_named() -> None:
+def test_a_run_that_was_measured_on_a_busy_machine_is_named() -> None:
     busy, other = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25)
-    record = ComparisonRecord(make_plan(22, 2), ["pytorch"])
-    record.add_run("pytorch", busy.id)
-    record.add_load(Load(wall_s=10.0, other_s=12.0, cores=2))
+    load = {"event": "load", "step": 22, "wall_s": 10.0, "other_s": 12.0, "cores": 2}
+    append(busy.folder.events_path, [load])
     found = compare_runs([busy, other])
+    assert found.badge.startswith("Do not trust: 2.0")
     verdict = found.verdict()
-    assert (verdict.level, verdict.badge) == ("busy", "machine busy")
+    assert (verdict.level, verdict.badge) == ("busy", "machine was busy")
     assert verdict.sentence.endswith(
         f"The machine was busy while {found.reference} was measured (other programs used 1.2 of 2 "
         "cores): do not trust its throughput."
     )
-    assert found.badge.startswith("Do not trust: 2.0")
 
 
 def test_the_caption_says_what_is_trained() -> None:

@@ -70,8 +70,8 @@ def test_near_one_there_are_three_digits(found: Ratio, said: str) -> None:
 def test_a_verdict_has_a_badge_and_a_level() -> None:
     ratios = {"a": Ratio(2.0, 1.5, 2.5), "b": Ratio(1.0, 1.0, 1.0)}
     for load, badge, level in (
-        (Load(10.0, 0.1, 2), "machine quiet", "quiet"),
-        (Load(10.0, 9.0, 2), "machine busy", "busy"),
+        (Load(10.0, 0.1, 2), "machine was quiet", "quiet"),
+        (Load(10.0, 9.0, 2), "machine was busy", "busy"),
         (None, "load not known", "unknown"),
     ):
         found = verdict_of(ratios, "b", load, 2)
@@ -84,7 +84,7 @@ def test_a_verdict_has_a_badge_and_a_level() -> None:
     assert busy == (
         "There is no ratio, as no round was measured for two; the machine was busy (other programs "
         "used 0.9 of 2 cores): do not trust these figures, compare again once it is quiet.",
-        "machine busy",
+        "machine was busy",
         "busy",
     )
 

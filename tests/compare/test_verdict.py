@@ -58,7 +58,7 @@ def test_a_busy_machine_is_mentioned_with_its_load() -> None:
         "; the machine was busy (other programs used 1.4 of 2 cores): do not trust "
         "these ratios, compare again once it is quiet."
     )
-    assert (verdict.badge, verdict.level) == ("machine busy", "busy")
+    assert (verdict.badge, verdict.level) == ("machine was busy", "busy")
     # The same in the bar, which has room for a few words.
     assert short_verdict(ratios, "pytorch", "busy") == "Do not trust: ondevice 1.8× (1.6 to 2.0)"  # noqa: RUF001
     unknown = verdict_of(ratios, "pytorch", None, 2)

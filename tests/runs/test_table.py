@@ -13,7 +13,7 @@ from workbench.runs import runs
 def test_the_table_has_the_columns_that_it_says() -> None:
     columns = [
         *("id", "model", "engine", "trained_by", "status", "steps", "loss"),
-        *("samples_per_s", "duration_s", "name", "tags", "error"),
+        *("samples_per_s", "other_cores", "duration_s", "name", "tags", "error"),
     ]
     assert list(runs().columns) == columns
     assert list(runs(active=True).columns) == [*columns, "folder"]

@@ -72,7 +72,7 @@ def test_a_log_that_cannot_be_read_does_not_lose_the_summary(
     folder = RunFolder(tmp_path)
     summary = {"engine": "fake", "status": "failed", "steps": 3}
     folder.write_summary(summary)
-    monkeypatch.setattr("workbench.worker.process.step_results", fail)
+    monkeypatch.setattr("workbench.worker.process.StepResults.of", fail)
     spec = {"config": make_config({"engine": "fake", "steps": 3}).model_dump(), "samples": 30}
     add_step_results(folder, spec)
     assert folder.read_summary() == summary

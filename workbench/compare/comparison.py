@@ -17,7 +17,7 @@ from workbench.compare.verdict import Verdict, short_verdict, verdict_of
 from workbench.errors import RunError
 from workbench.machine.load import Load, total_load
 from workbench.progress import ProgressBar
-from workbench.run_folder.throughput import rounds_of
+from workbench.run_folder.results.throughput import rounds_of
 from workbench.runs import Progress, Run, Status
 from workbench.runs.deadline import Deadline
 from workbench.runs.record.activity import ENDED

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from workbench.machine.load import Load, LoadMeter, wait_for_quiet
 from workbench.run_folder.control import Poll, grant
-from workbench.run_folder.throughput import round_length
+from workbench.run_folder.results.throughput import round_length
 from workbench.runs import Run
 
 PAUSING = "pausing after the current burst"

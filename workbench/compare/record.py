@@ -11,7 +11,7 @@ from workbench.compare.lockstep import LockstepPlan
 from workbench.files.disk import disk_errors
 from workbench.files.json_file import read_json, write_json
 from workbench.machine.load import Load
-from workbench.run_folder.records import check_record
+from workbench.run_folder.records import LoadRecord, check_record
 from workbench.run_folder.run_folder import home, is_id, make_folder, time_stamp
 from workbench.settings.engines import EngineName
 
@@ -62,13 +62,6 @@ class SavedComparison(BaseModel):
         warmup: int = Field(ge=0)
         burst: int = Field(ge=1)
         total: int = Field(ge=1)
-
-    class LoadRecord(BaseModel):
-        """The fields of `Load`."""
-
-        wall_s: float = Field(ge=0, allow_inf_nan=False)
-        other_s: float = Field(ge=0, allow_inf_nan=False)
-        cores: int = Field(ge=1)
 
     plan: PlanRecord
     engines: list[EngineName] = Field(min_length=1)

@@ -1,4 +1,4 @@
-"""The throughputs that a comparison has found, in the records of its runs."""
+"""The throughputs that a comparison has found, and their load, in the records of its runs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import os
 
 from workbench.compare.load_comparison import load_comparison
 from workbench.errors import RunFolderError, WorkbenchError
-from workbench.run_folder.run_folder import RunFolder
+from workbench.machine.load import Load
+from workbench.runs import Run
 from workbench.runs.launch import acquire_watchdog_lock
 
 
 def record_throughputs(comparison_id: str) -> None:
-    """Let the runs of an ended comparison have its throughputs wherever they are shown.
+    """Let the runs of an ended comparison have its figures wherever they are shown.
 
     A run that cannot be written, that was deleted or resumed keeps the median of its own rounds,
     which differs where the machine was disturbed.
@@ -22,10 +23,11 @@ def record_throughputs(comparison_id: str) -> None:
         comparison = load_comparison(comparison_id)
         for engine, speed in comparison.speeds().items():
             if math.isfinite(speed.samples_per_s):
-                _record(comparison.runs[engine].folder, speed.samples_per_s)
+                _record(comparison.runs[engine], speed.samples_per_s, comparison.load)
 
 
-def _record(folder: RunFolder, samples_per_s: float) -> None:
+def _record(run: Run, samples_per_s: float, load: Load | None) -> None:
+    folder = run.folder
     with contextlib.suppress(WorkbenchError, OSError):
         # While it is held, no other process can resume or delete the run.
         lock = acquire_watchdog_lock(folder)
@@ -33,7 +35,8 @@ def _record(folder: RunFolder, samples_per_s: float) -> None:
             summary = folder.read_summary()
             resumed = folder.read_spec().get("resumed_from") is not None
             if summary is not None and not resumed:
-                folder.write_summary({**summary, "samples_per_s": samples_per_s})
+                found = run.step_results()._replace(samples_per_s=samples_per_s, load=load)
+                folder.write_summary({**summary, **found.record()})
         finally:
             if lock is not None:
                 os.close(lock)

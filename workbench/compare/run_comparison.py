@@ -14,9 +14,15 @@ from workbench.compare.columns import COLUMNS
 from workbench.compare.comparison import Comparison
 from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import differences_frame, differing, settings_of
-from workbench.compare.load_comparison import loads_of, measured_together
+from workbench.compare.load_comparison import measured_together
 from workbench.compare.run_names import distinct_names
-from workbench.compare.run_texts import failures_badge, in_progress, shortfalls, trained_text
+from workbench.compare.run_texts import (
+    disturbances,
+    failures_badge,
+    in_progress,
+    shortfalls,
+    trained_text,
+)
 from workbench.compare.statistics import Ratio
 from workbench.compare.verdict import (
     BADGES,
@@ -29,6 +35,7 @@ from workbench.compare.verdict import (
 )
 from workbench.display.quantities import thread_count
 from workbench.errors import ConfigError, value_text
+from workbench.machine.load import Load
 from workbench.machine.machine import machine_sentence
 from workbench.runs import Run, load_run
 from workbench.settings.engines import REFERENCE
@@ -57,13 +64,8 @@ class RunComparison:
         self._together = measured_together(runs)
         self.measured_together = self._together is not None
         """Whether they are of one comparison, whose ratios and medians of rounds hold for them."""
-        loads = {} if self.measured_together else loads_of(runs)
-        self._disturbed = {
-            name: loads[run.id].sentence
-            for name, run in self.runs.items()
-            if run.id in loads and loads[run.id].busy
-        }
-        """What disturbed the measurement of a run, by its name."""
+        self._loads: dict[str, Load | None] = {}
+        """Of other programs while a run was measured, by its name, as of the last table."""
         self._final: pd.DataFrame | None = None
         """The table, once all runs have ended and it has been asked for."""
 
@@ -118,7 +120,9 @@ class RunComparison:
         if self._together is not None:
             return self._together.table().set_index(pd.Index([*self.runs], name="run"))
         points = {name: run.follow().poll() for name, run in self.runs.items()}
-        speeds = {name: run.samples_per_s_of(points[name]) for name, run in self.runs.items()}
+        results = {name: run.step_results(points[name]) for name, run in self.runs.items()}
+        speeds = {name: found.samples_per_s for name, found in results.items()}
+        self._loads = {name: found.load for name, found in results.items()}
         unlike = self._unlike
         rows = [
             self._row(
@@ -142,7 +146,7 @@ class RunComparison:
             for name, value in self.table()["ratio"].items()
         }
         found = short_verdict(ratios, self._called[self.reference], "unpaired")
-        if self._disturbed and found != NO_RATIO:
+        if self._disturbances and found != NO_RATIO:
             found = CAVEATS["busy"] + found.removeprefix(CAVEATS["unpaired"])
         return failures_badge(self.runs) + found
 
@@ -178,14 +182,14 @@ class RunComparison:
         )
         unlike = {called[name]: what for name, what in self._unlike.items()}
         found = unpaired_verdict(ratios, called[self.reference], [*days], names, speeds, unlike)
-        if not self._disturbed:
+        if not self._disturbances:
             return found
-        disturbed = " ".join(
-            f"The machine was busy while {called[name]} was measured ({why}): do not trust its "
-            "throughput."
-            for name, why in self._disturbed.items()
-        )
-        return Verdict(f"{found.sentence} {disturbed}", BADGES["busy"], "busy")
+        return Verdict(" ".join([found.sentence, *self._disturbances]), BADGES["busy"], "busy")
+
+    @property
+    def _disturbances(self) -> list[str]:
+        """A sentence for each run that was measured while the machine was busy."""
+        return disturbances({self._called[name]: load for name, load in self._loads.items()})
 
     @property
     def _damage(self) -> list[str]:

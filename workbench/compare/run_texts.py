@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from workbench.compare.lockstep import LockstepPlan
 from workbench.display.quantities import thread_count
+from workbench.machine.load import Load
 from workbench.machine.machine import machine_sentence
+from workbench.run_folder.results.throughput import round_length
 from workbench.runs import Run
 from workbench.runs.run_title import step_word
 from workbench.settings.config import TrainingConfig
@@ -47,22 +49,39 @@ def trained_text(config: TrainingConfig) -> str:
 
 
 def shortfalls(runs: Mapping[str, Run]) -> list[str]:
-    """A sentence for each run that failed or cannot be read, and for each that was stopped where
-    another was not: its numbers are of the steps before."""
+    """A sentence for each run that failed or cannot be read, and for each that was stopped long
+    before another: its numbers are of the steps before."""
     states = {name: run.status for name, run in runs.items()}
     some_whole = not set(states.values()) <= {"stopped", "interrupted", "failed", "unreadable"}
+    furthest = max((run.progress.done_steps for run in runs.values()), default=0)
     found = []
     for name, run in runs.items():
         done, total = run.progress
+        # Those that are stopped together are within a round of each other.
+        behind = furthest - done > round_length(total, run.config.warmup_steps)
         place = f"{step_word(run.spec)} {done:,} of {total:,}."
         match states[name]:
             case "failed" if _is_there(run):
                 found.append(f"{name} failed after {place}")
             case "unreadable":
                 found.append(f"{name} has a record that cannot be read: {run.error}")
-            case "stopped" | "interrupted" if some_whole and _is_there(run):
+            case "stopped" | "interrupted" if (some_whole or behind) and _is_there(run):
                 found.append(f"{name} was {states[name]} at {place}")
     return found
+
+
+def disturbances(loads: Mapping[str, Load | None]) -> list[str]:
+    """A sentence for each run that was measured while other programs kept the machine busy.
+
+    Args:
+        loads: of other programs meanwhile, by the name of the run; None: not known.
+    """
+    return [
+        f"The machine was busy while {name} was measured ({load.sentence}): do not trust its "
+        "throughput."
+        for name, load in loads.items()
+        if load is not None and load.busy
+    ]
 
 
 def in_progress(runs: Mapping[str, Run]) -> list[str]:

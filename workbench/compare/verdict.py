@@ -18,8 +18,8 @@ there is no ratio."""
 NO_RATIO = "no ratio"
 
 BADGES: dict[Level, str] = {
-    "quiet": "machine quiet",
-    "busy": "machine busy",
+    "quiet": "machine was quiet",
+    "busy": "machine was busy",
     "unknown": "load not known",
     "unpaired": "not in lockstep",
     "none": NO_RATIO,

@@ -48,6 +48,10 @@ def _is_positive(value: Any) -> bool:
     return _is_count(value, 1)
 
 
+def _is_duration(value: Any) -> bool:
+    return is_number(value) and value >= 0
+
+
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
@@ -119,6 +123,13 @@ _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "sent_bytes": _is_count,
         "received_bytes": _is_count,
         "clients": _are_clients,
+    },
+    "load": {
+        "time": is_number,
+        "step": _is_count,
+        "wall_s": _is_duration,
+        "other_s": _is_duration,
+        "cores": _is_positive,
     },
     "layers": {"time": is_number, "names": _are_texts},
     "layer_statistics": {

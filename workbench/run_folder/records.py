@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from workbench.errors import RunFolderError
 from workbench.machine.threads import RECORD
+from workbench.run_folder.loss_curve import MOST_POINTS
 from workbench.run_folder.statistics import Count, Statistics
 from workbench.settings.config import TrainingConfig
 from workbench.settings.federation import FederationOptions
@@ -104,6 +105,14 @@ class EvaluationRecord(_Record):
     mean_absolute_error: float | None = None
 
 
+class LoadRecord(_Record):
+    """The fields of `Load`."""
+
+    wall_s: float = Field(ge=0, allow_inf_nan=False)
+    other_s: float = Field(ge=0, allow_inf_nan=False)
+    cores: int = Field(ge=1)
+
+
 class SummaryRecord(_Record):
     """The result of a run."""
 
@@ -115,9 +124,10 @@ class SummaryRecord(_Record):
     """Why the run could not be resumed since; the other fields are from before."""
     steps: Count | None = None
     samples_per_s: float | None = Field(default=None, allow_inf_nan=False, ge=0)
-    """Its throughput, see `throughput`; after a comparison the one that this has found."""
+    """This and the next three: see `StepResults`."""
     best_loss: float | None = Field(default=None, allow_inf_nan=False)
-    """The lowest loss of a batch."""
+    loss_curve: list[FiniteFloat | None] | None = Field(default=None, max_length=MOST_POINTS)
+    load: LoadRecord | None = None
     evaluation: EvaluationRecord | None = None
     peak_rss_bytes: Count | None = None
     rank_peak_rss_bytes: list[Count] | None = None

@@ -8,10 +8,11 @@ from typing import Any
 
 from workbench.errors import RunFolderError
 from workbench.files.advisory_lock import is_locked
+from workbench.machine.load import Load
 from workbench.run_folder.checkpoint import latest_checkpoint
+from workbench.run_folder.results.step_results import StepResults
 from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.run_reader import NewPoints, RunReader
-from workbench.run_folder.throughput import throughput
 from workbench.runs.failure import ends_early, failure_cause
 from workbench.runs.launch import Worker
 from workbench.runs.record.activity import ENDED, Activity, Progress, Status
@@ -110,15 +111,24 @@ class ObservedRun(LabelledRun, RecordedRun):
         """Throughput so far: the median over about twenty rounds of equal length after the warm-up,
         NaN within it. Of a run that was trained in a comparison, once that has ended, the one that
         it has found."""
-        return self.samples_per_s_of(None)
+        return self.step_results().samples_per_s
 
-    def samples_per_s_of(self, points: NewPoints | None) -> float:
-        """`samples_per_s` without reading the log again: `points` are all that it holds."""
-        recorded = (self.summary or {}).get("samples_per_s")
+    @property
+    def load(self) -> Load | None:
+        """The load of other programs so far, after the warm-up; None: not known."""
+        return self.step_results().load
+
+    def step_results(self, points: NewPoints | None = None) -> StepResults:
+        """What the steps have come to so far.
+
+        Args:
+            points: all that the log holds, where they have been read; None: they are read.
+        """
+        recorded = StepResults.recorded(self.summary)
         if recorded is not None:
-            return float(recorded)
+            return recorded
         found = RunReader(self.folder).poll() if points is None else points
-        return throughput(found, self.config.warmup_steps, self.progress.total_steps)
+        return StepResults.of(found, self.config, self.spec["samples"])
 
     @property
     def reason(self) -> str:

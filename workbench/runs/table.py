@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,9 +23,9 @@ def runs(*, active: bool = False, deleted: bool = False, tag: str | None = None)
     """The runs in this working directory, newest first.
 
     Columns: id, model, engine, trained_by (the engine, and how many processes or clients share the
-    work if several do), status, steps, loss (last recorded), samples_per_s, duration_s, name
-    (display name), tags, error (why it failed, or why its record is unreadable). No code that a
-    record names is imported or executed.
+    work if several do), status, steps, loss (last recorded), samples_per_s, other_cores (how many
+    cores other programs used meanwhile), duration_s, name (display name), tags, error (why it
+    failed, or why its record is unreadable). No code that a record names is imported or executed.
 
     Args:
         active: only runs whose worker is alive, of all directories, with the additional column
@@ -41,7 +42,7 @@ def runs(*, active: bool = False, deleted: bool = False, tag: str | None = None)
     if active and deleted:
         raise ConfigError(["active=True and deleted=True exclude each other."])
     columns = ["id", "model", "engine", "trained_by", "status", "steps", "loss"]
-    columns += ["samples_per_s", "duration_s", "name", "tags", "error"]
+    columns += ["samples_per_s", "other_cores", "duration_s", "name", "tags", "error"]
     if active:
         rows = [{**_row(path), "folder": str(path)} for path in active_folders()]
         columns.append("folder")
@@ -75,6 +76,7 @@ def _row(path: Path) -> dict[str, Any]:
         return {"id": path.name, **unknown}
     labels, problem = labels_or_problem(run.folder)
     points = run.follow().poll()
+    results = run.step_results(points)
     return {
         "id": run.id,
         "model": run.spec["model"],
@@ -83,7 +85,8 @@ def _row(path: Path) -> dict[str, Any]:
         "status": run.status,
         "steps": len(points.step),
         "loss": points.loss[-1] if len(points.loss) else float("nan"),
-        "samples_per_s": run.samples_per_s_of(points),
+        "samples_per_s": results.samples_per_s,
+        "other_cores": math.nan if results.load is None else results.load.other_cores,
         "duration_s": run.duration_s,
         "name": labels.name,
         "tags": labels.tags,

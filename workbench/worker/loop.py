@@ -22,6 +22,7 @@ from workbench.worker.checkpointer import Checkpointer
 from workbench.worker.control import Control
 from workbench.worker.evaluation import EvaluationResult, evaluate
 from workbench.worker.layer_recorder import LayerRecorder
+from workbench.worker.load_recorder import LoadRecorder
 from workbench.worker.memory import ResidentSets
 from workbench.worker.recorder import StepRecorder
 
@@ -69,9 +70,11 @@ class TrainingLoop:
         self._steps_per_epoch = len(dataset.train) // config.samples_per_step
         self._total_steps = config.total_steps(len(dataset.train))
         self._evaluation: EvaluationResult | None = None
+        resident_sets = resident_sets or ResidentSets()
         self._recorder = StepRecorder(
             events, config.samples_per_step, self._steps_per_epoch, progress.step, resident_sets
         )
+        self._load = LoadRecorder(events, config.warmup_steps, resident_sets.pids)
         self._checkpointer = Checkpointer(folder, engine, events, config, self._recorder.flush)
         self._layers = LayerRecorder(events, config.layer_statistics_every)
         self._folder = folder
@@ -90,7 +93,7 @@ class TrainingLoop:
             return self._take_steps()
         finally:
             # Where a step fails, those before it are recorded.
-            self._recorder.flush()
+            self._record()
 
     def _take_steps(self) -> LoopResult:
         self._checkpointer.save(self._progress)
@@ -142,6 +145,7 @@ class TrainingLoop:
         loss = (loss + last) / self._accumulation
         self._recorder.add(loss, started_ns, time.perf_counter_ns())
         self._progress.step = step = self._recorder.done_steps
+        self._load.step_ended(step)
         if observed is not None:
             self._layers.add(step, observed)
         if not math.isfinite(loss):
@@ -201,8 +205,13 @@ class TrainingLoop:
             saved = self._checkpointer.save(self._progress)
             self._events.write("saved", step=self._progress.step, request=requested, finite=saved)
 
-    def _end(self, status: str, reason: str = "") -> LoopResult:
+    def _record(self) -> None:
+        """Record the steps so far, and the load during them."""
         self._recorder.flush()
+        self._load.stop(self._progress.step)
+
+    def _end(self, status: str, reason: str = "") -> LoopResult:
+        self._record()
         self._checkpointer.save(self._progress)
         return LoopResult(status, self._progress.step, self._evaluation, reason)
 
@@ -213,7 +222,7 @@ class TrainingLoop:
 
     def _wait(self) -> bool:
         """Wait until the next step may be taken; False if a stop is requested instead."""
-        self._recorder.flush()
+        self._record()
         step, control = self._progress.step, self._control
         if not control.granted():
             self._events.write("waiting", step=step)

@@ -28,6 +28,11 @@ class ResidentSets:
         """Measure the processes `pids`; empty: this one."""
         self._processes = [psutil.Process(pid) for pid in pids] or [_process]
 
+    @property
+    def pids(self) -> list[int]:
+        """The processes."""
+        return [process.pid for process in self._processes]
+
     def now(self) -> list[int]:
         """Current resident set of each process; 0 if it has ended."""
         return [_rss_of(process) for process in self._processes]

@@ -17,10 +17,10 @@ from workbench.data import Dataset
 from workbench.errors import RunFolderError
 from workbench.files.json_file import LARGEST_BYTES
 from workbench.run_folder.events import EventWriter
+from workbench.run_folder.loss_curve import MOST_POINTS, LossCurve
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run, load_run
 from workbench.runs.listing import RunIndex, index, read_row, step_scan
-from workbench.runs.listing.loss_curve import MOST_POINTS, LossCurve
 from workbench.runs.listing.read_row import RowReader
 
 COMPLETED = {"status": "completed", "steps": 3}
@@ -130,6 +130,27 @@ def test_a_long_log_is_sampled_and_then_only_new_bytes_are_read(
     row = reader.read()
     assert counted.read_bytes == log.stat().st_size - size
     assert (row.steps, row.last_loss, row.best_loss) == (200_001, 0.25, 0.25)
+
+
+def test_of_a_long_run_that_has_ended_nothing_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In another kernel too, and however many runs are new at once."""
+    run = write_run("long", [], COMPLETED, warmup_steps=0, steps=20_000)
+    losses = np.random.default_rng(0).uniform(1.0, 3.0, 20_000)
+    for first in range(0, len(losses), 40):
+        write_steps(run.folder.events_path, first + 1, losses[first : first + 40].tolist())
+    found = run.step_results()
+    run.folder.write_summary({**COMPLETED, "steps": 20_000, **found.record()})
+    counted = CountedReads(monkeypatch)
+    for quick in (False, True):
+        row = RowReader(run.folder).read(quick=quick)
+        assert row.complete
+        assert not row.sampled
+        assert row.steps == 20_000
+        assert row.last_loss == pytest.approx(losses[-1], rel=1e-12)
+        assert (row.best_loss, row.samples_per_s) == (found.best_loss, found.samples_per_s)
+        width = 512  # the power of two that gives at most MOST_POINTS
+        np.testing.assert_allclose(row.curve[:5], losses[: 5 * width].reshape(5, -1).mean(axis=1))
+    assert counted.read_bytes < 20_000
 
 
 @pytest.mark.parametrize("evaluated_bytes", [400, 1200, 3000, 6000, 100_000])

@@ -27,6 +27,7 @@ def run_facts(run: Run) -> dict[str, Any]:
     from workbench.run_folder.labels import labels_or_problem
 
     points = run.follow().poll()
+    results = run.step_results(points)
     evaluations = frame_rows(run.evaluations)
     last = evaluations[-1] if evaluations else {}
     summary = run.summary or {}
@@ -48,7 +49,8 @@ def run_facts(run: Run) -> dict[str, Any]:
             for name in ("perplexity", "r2", "mean_absolute_error")
             if last.get(name) is not None
         },
-        "samples_per_s": run.samples_per_s_of(points),
+        "samples_per_s": results.samples_per_s,
+        "other_cores": None if results.load is None else results.load.other_cores,
         "peak_rss_bytes": summary.get("peak_rss_bytes"),
         "startup_s": run.startup_s,
         "duration_s": run.duration_s,

@@ -84,8 +84,12 @@ def describe_run(run: Run) -> RunDescription:
         facts.append(("Duration", duration_text(run.duration_s)))
     if len(points.loss):
         facts.append(("Last loss", loss_text(float(points.loss[-1]))))
-    if math.isfinite(run.samples_per_s_of(points)):
-        facts.append(("Throughput", f"{significant(run.samples_per_s_of(points))} samples/s"))
+    results = run.step_results(points)
+    if math.isfinite(results.samples_per_s):
+        facts.append(("Throughput", f"{significant(results.samples_per_s)} samples/s"))
+    if results.load is not None:
+        state = "busy" if results.load.busy else "quiet"
+        facts.append(("Machine", f"{state} meanwhile: {results.load.sentence}"))
     if len(evaluations):
         last = evaluations.iloc[-1]
         known = [(name, text) for name, text in METRICS if not math.isnan(last[name])]

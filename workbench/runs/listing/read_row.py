@@ -8,9 +8,9 @@ from typing import Any
 from workbench.errors import RunFolderError, WorkbenchError, exception_text
 from workbench.files.advisory_lock import is_locked
 from workbench.run_folder.labels import labels_or_problem
+from workbench.run_folder.results.step_results import StepResults
 from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.run_reader import RunReader
-from workbench.run_folder.throughput import step_results
 from workbench.runs.failure import ends_early, failure_cause
 from workbench.runs.listing.row import RunRow
 from workbench.runs.listing.step_scan import StepScan
@@ -20,6 +20,8 @@ from workbench.runs.run_title import step_word, trained_by
 
 METRICS = ("accuracy", "perplexity", "r2", "mean_absolute_error")
 """Metrics of an evaluation; the first that applies to the task is shown."""
+UNREAD = StepResults(math.nan, math.nan, (), None)
+"""Of a run whose log was left out."""
 
 
 class RowReader:
@@ -59,8 +61,10 @@ class RowReader:
         spec, config = folder.read_spec_and_config()
         # The summary is written after the last event: the events read after it are complete.
         summary, problem = self._summary()
-        scan, quick = self._scan or StepScan(config.warmup_steps), quick and self._scan is None
-        if quick:
+        results = StepResults.recorded(summary)
+        scan, at_end = self._scan or StepScan(config.warmup_steps), self._scan is None
+        at_end &= quick or results is not None
+        if at_end:
             scan.read_end(folder.events_path)
         else:
             self._scan = scan
@@ -69,15 +73,16 @@ class RowReader:
         if summary is None and not problem and not self.active:
             # It may have ended between the two.
             summary, problem = self._summary()
+            results = StepResults.recorded(summary)
         status, reason = self._status(spec, summary, problem, scan.state)
         labels, label_problem = labels_or_problem(folder)
-        results = _step_results(summary)
-        if not results and not (self.active or scan.sampled or quick):
+        if results is None and not (self.active or scan.sampled or at_end):
             # Of an older version, or of a worker that was killed.
-            points = RunReader(folder).poll()
-            results = _step_results(
-                step_results(points, config.warmup_steps, config.total_steps(spec["samples"]))
-            )
+            results = StepResults.of(RunReader(folder).poll(), config, spec["samples"])
+        complete = results is not None or not at_end
+        sampled = results is None and scan.sampled
+        if results is None:
+            results = _results_of(scan) if complete else UNREAD
         metric_name, metric = _metric((summary or {}).get("evaluation") or scan.evaluation)
         return RunRow(
             id=folder.id,
@@ -96,13 +101,14 @@ class RowReader:
             steps=scan.steps or int((summary or {}).get("steps") or 0),
             total_steps=config.total_steps(spec["samples"]),
             last_loss=scan.last_loss,
-            best_loss=results.get("best_loss", math.nan if quick else scan.best_loss),
+            best_loss=results.best_loss,
             metric_name=metric_name,
             metric=metric,
-            samples_per_s=results.get("samples_per_s", math.nan if quick else scan.samples_per_s),
-            sampled=scan.sampled and not results,
-            curve=() if quick else scan.curve.points(),
-            complete=not quick,
+            samples_per_s=results.samples_per_s,
+            other_load=results.load.sentence if results.load and results.load.busy else "",
+            sampled=sampled,
+            curve=results.loss_curve,
+            complete=complete,
             tags=labels.tags,
             notes=labels.notes,
         )
@@ -138,10 +144,9 @@ class RowReader:
         return summary["status"], " ".join(parts)
 
 
-def _step_results(summary: dict[str, Any] | None) -> dict[str, float]:
-    """Best loss and throughput, as far as they are there."""
-    found = {name: (summary or {}).get(name) for name in ("best_loss", "samples_per_s")}
-    return {name: float(value) for name, value in found.items() if value is not None}
+def _results_of(scan: StepScan) -> StepResults:
+    """Those of the steps that were read."""
+    return StepResults(scan.samples_per_s, scan.best_loss, scan.curve.points(), None)
 
 
 def _metric(evaluation: dict[str, Any] | None) -> tuple[str, float]:

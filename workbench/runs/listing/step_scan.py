@@ -12,8 +12,8 @@ from typing import Any
 
 from workbench.files.regular_file import open_regular
 from workbench.run_folder.events import parse_event
+from workbench.run_folder.loss_curve import LossCurve
 from workbench.run_folder.step_columns import DURATIONS, LOSSES, unpacked
-from workbench.runs.listing.loss_curve import LossCurve
 from workbench.runs.record.activity import Status
 
 WHOLE_BYTES = 64 * 1024

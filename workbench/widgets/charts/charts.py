@@ -111,7 +111,8 @@ class Charts(ChartOptions, ChartNotes, anywidget.AnyWidget):
                 {"key": key, "label": (labels or {}).get(key, key), "detail": "", **styles[key]}
                 for key in keys
             ]
-            self.hidden, self.window, self.verdict, self.rates = [], [], "", {}
+            self.hidden, self.window, self.rates = [], [], {}
+            self.verdict = self.remark = ""
             self.total_steps, self.hint = total_steps, hint
             self._send_recordings(self._recordings, full=True)
 

@@ -11,8 +11,11 @@ from workbench.widgets.charts.hints import EMPTY_HINT
 
 OF_ROUNDS = "median of rounds"
 """What the throughput of a whole run is, see `Run.samples_per_s`."""
-IN_SEQUENCE = f"{OF_ROUNDS}, one after another"
-"""The same of engines that train one after another, under whatever load there is then."""
+IN_SEQUENCE = (
+    "The engines trained one after another, each under the load of its time: Compare measures them "
+    "in turn."
+)
+"""What to know of throughputs of engines that were not compared."""
 
 
 class ChartNotes(traitlets.HasTraits):
@@ -23,11 +26,15 @@ class ChartNotes(traitlets.HasTraits):
     caption = traitlets.Unicode().tag(sync=True)
     """What else is to be known of the curves, in a sentence; empty: nothing."""
 
+    remark = traitlets.Unicode().tag(sync=True)
+    """How far the throughputs can be trusted, in sentences below the charts, which stay where they
+    are; empty: nothing."""
+
     rates = traitlets.Dict().tag(sync=True)
     """Throughput of each whole run in samples/s, by curve; None: it has none, as it ended in its
     warm-up. It is shown while the curve, a mean of few steps, is not pointed at."""
     rates_note = traitlets.Unicode().tag(sync=True)
-    """What `rates` are: `OF_ROUNDS` or `IN_SEQUENCE`."""
+    """What `rates` are."""
 
     def show_rates(self, rates: Mapping[str, float], note: str) -> None:
         """Show the throughput of whole runs, in samples/s by curve; NaN: there is none."""

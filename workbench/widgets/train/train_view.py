@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from workbench.compare.run_texts import disturbances
 from workbench.controller import State
 from workbench.controller.engine_rows import EngineRows
 from workbench.controller.jobs.comparison_job import ComparisonJob
@@ -240,11 +241,14 @@ class TrainView(View):
         """The throughput of each of these runs, as in the list of runs."""
         charts = self._parts.charts
         self._rated = set(runs)
-        rates = {engine: run.samples_per_s for engine, run in runs.items()}
+        results = {engine: run.step_results() for engine, run in runs.items()}
+        rates = {engine: found.samples_per_s for engine, found in results.items()}
+        loads = {engine: found.load for engine, found in results.items()}
+        in_sequence = [IN_SEQUENCE] if len(runs) > 1 else []
+        charts.remark = " ".join(in_sequence + disturbances(loads))
         if self._ended is not None:  # those that were not started will not be either
             rates = dict.fromkeys(self._ended.engines, math.nan) | rates
-        several = self._job is not None and len(self._job.engines) > 1
-        charts.show_rates(rates, IN_SEQUENCE if several else OF_ROUNDS)
+        charts.show_rates(rates, OF_ROUNDS)
 
     def job_failed(self) -> None:
         self._compares = False

@@ -47,6 +47,8 @@ interface Traits {
   hint: string;
   /** What else is to be known of the curves, in a sentence; empty: nothing. */
   caption: string;
+  /** How far the throughputs can be trusted; below the charts, which stay where they are. Empty: nothing. */
+  remark: string;
   /** Throughput of each whole run in samples/s; null: it has none. None of runs in progress. */
   rates: Record<string, number | null>;
   /** What `rates` are, such as "median of rounds". */
@@ -192,6 +194,7 @@ export default () => {
     });
     const together = element("div", { class: "wb-panels" }, ...panels.map((panel) => panel.root));
     const caption = element("p", { class: "wb-notice", role: "status" });
+    const remark = element("p", { class: "wb-note", role: "status" });
     const names = element("p", { class: "wb-note wb-run-names" });
     const values = element("table", { class: "wb-table wb-values-table" });
     const scroller = element("div", { class: "wb-values" }, values);
@@ -201,6 +204,7 @@ export default () => {
       caption,
       names,
       together,
+      remark,
       scroller,
       spoken,
     );
@@ -219,6 +223,8 @@ export default () => {
       setText(names, runNames(details));
       setText(caption, model.get("caption"));
       caption.hidden = caption.textContent === "";
+      setText(remark, model.get("remark"));
+      remark.hidden = remark.textContent === "";
       const hidden = !model.get("show_values") || store.empty;
       if (scroller.hidden !== hidden) scroller.hidden = hidden;
       if (!hidden) fillValuesTable(values, state);
@@ -249,7 +255,7 @@ export default () => {
     };
     if (model.get("window").length > 0) takeWindow();
     model.on("change:window", takeWindow);
-    for (const name of ["curves", "total_steps", "evaluates", "hint", "caption", "rates", "rates_note", "axis", "step_name", "smoothing", "scales", "hidden", "show_values"]) {
+    for (const name of ["curves", "total_steps", "evaluates", "hint", "caption", "remark", "rates", "rates_note", "axis", "step_name", "smoothing", "scales", "hidden", "show_values"]) {
       model.on(`change:${name}`, draw);
     }
     onThemeChange(() => {

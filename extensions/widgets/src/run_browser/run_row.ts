@@ -28,7 +28,9 @@ export interface RunRow {
   metricName: string;
   metric: number | null;
   samplesPerS: number | null;
-  /** Whether best loss and throughput are of a sample of the steps. */
+  /** What other programs used of the cores meanwhile; empty: the machine was quiet, or it is not known. */
+  otherLoad: string;
+  /** Whether best loss, throughput and curve are of a sample of the steps. */
   sampled: boolean;
   /** Whether best loss, throughput and curve have been read. */
   complete: boolean;

@@ -9,7 +9,7 @@ const bars = [
 ];
 const traits = {
   verdict: "ondevice is 1.8 times as fast as pytorch (1.6 to 2.0); the machine was quiet.",
-  badge: "machine quiet",
+  badge: "machine was quiet",
   level: "quiet",
   reference: "pytorch",
   bars,
@@ -19,7 +19,7 @@ const traits = {
 describe("ratio bars", () => {
   it("say the verdict, then each ratio with its interval", () => {
     const { el } = show(view, traits);
-    expect(el.querySelector(".wb-verdict")?.textContent).toBe(`machine quiet ${traits.verdict}`);
+    expect(el.querySelector(".wb-verdict")?.textContent).toBe(`machine was quiet ${traits.verdict}`);
     const values = [...el.querySelectorAll("dd")].map((each) => each.textContent);
     expect(values).toEqual(["reference", "1.8× (1.6 to 2.0)"]);
     expect(el.querySelectorAll(".wb-whisker").length).toBe(1);

@@ -46,6 +46,15 @@ describe("the last loss", () => {
   });
 });
 
+describe("the throughput", () => {
+  it("says where other programs disturbed it", () => {
+    const otherLoad = "other programs used 1.4 of 2 cores";
+    expect(text("samplesPerS", row("a", { otherLoad }))).toMatch(/machine busy$/);
+    expect(text("samplesPerS", row("a"))).not.toContain("busy");
+    expect(text("samplesPerS", row("a", { otherLoad, samplesPerS: null }))).toBe("–");
+  });
+});
+
 describe("the columns", () => {
   it("are the name alone where status and start would be cut beside a curve", () => {
     const keys = (width: number) => columnsThatFit(width).map(({ key }) => key);

@@ -60,13 +60,3 @@ def throughput(points: NewPoints, warmup_steps: int, total_steps: int) -> float:
     if len(rounds):
         return float(np.median(rounds))
     return float(samples.sum() / seconds.sum()) if len(seconds) else math.nan
-
-
-def step_results(points: NewPoints, warmup_steps: int, total_steps: int) -> dict[str, float | None]:
-    """What the summary of a run says of its steps: see `SummaryRecord`."""
-    speed = throughput(points, warmup_steps, total_steps)
-    finite = points.loss[np.isfinite(points.loss)]
-    return {
-        "samples_per_s": None if math.isnan(speed) else speed,
-        "best_loss": float(finite.min()) if len(finite) else None,
-    }

@@ -7,14 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from workbench.run_folder.run_reader import NewPoints
-from workbench.run_folder.throughput import (
+from workbench.run_folder.results.throughput import (
     ROUNDS,
     round_length,
     rounds_of,
-    step_results,
     throughput,
 )
+from workbench.run_folder.run_reader import NewPoints
 
 
 def points(seconds: list[float], losses: list[float] | None = None, first: int = 1) -> NewPoints:
@@ -62,10 +61,3 @@ def test_before_the_first_whole_round_it_is_a_mean() -> None:
 
 def test_steps_that_a_damaged_record_lacks_do_not_shift_the_warm_up() -> None:
     assert throughput(points([0.5, 0.5, 0.25], first=3), 4, 5) == 40.0
-
-
-def test_the_figures_of_a_summary_are_what_json_holds() -> None:
-    assert step_results(points([]), 0, 5) == {"samples_per_s": None, "best_loss": None}
-    found = step_results(points([0.5] * 3, [2.0, math.nan, 1.5]), 0, 3)
-    assert found == {"samples_per_s": 20.0, "best_loss": 1.5}
-    assert step_results(points([0.5], [math.nan]), 0, 3)["best_loss"] is None

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from workbench.runs.listing.loss_curve import MOST_POINTS, LossCurve
+from workbench.run_folder.loss_curve import MOST_POINTS, LossCurve
 
 
 def curve_of(*parts: tuple[int, list[float]]) -> LossCurve:
