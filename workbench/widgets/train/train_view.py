@@ -244,11 +244,11 @@ class TrainView(View):
         results = {engine: run.step_results() for engine, run in runs.items()}
         rates = {engine: found.samples_per_s for engine, found in results.items()}
         loads = {engine: found.load for engine, found in results.items()}
-        in_sequence = [IN_SEQUENCE] if len(runs) > 1 else []
-        charts.remark = " ".join(in_sequence + disturbances(loads))
+        disturbed = disturbances(loads)
+        charts.remark = " ".join([IN_SEQUENCE] * (len(runs) > 1) + disturbed)
         if self._ended is not None:  # those that were not started will not be either
             rates = dict.fromkeys(self._ended.engines, math.nan) | rates
-        charts.show_rates(rates, OF_ROUNDS)
+        charts.show_rates(rates, f"{OF_ROUNDS}, machine busy" if disturbed else OF_ROUNDS)
 
     def job_failed(self) -> None:
         self._compares = False

@@ -138,10 +138,10 @@ export const COLUMNS: Column[] = [
   { key: "lastLoss", label: "Last loss", description: "Loss of the last batch", width: 82, rank: 2, fill: (row) => [lastLossText(row)] },
   { key: "bestLoss", label: "Best loss", description: "Lowest loss of a batch; ≈: of a sample of the steps", width: 90, rank: 10, fill: (row) => [about(row, row.bestLoss, formatLoss)] },
   { key: "metric", label: "Metric", description: "Of the last evaluation of the test split", width: 96, rank: 4, fill: (row) => [formatMetric(row), ...(row.metric === null ? [] : [element("small", {}, METRIC_LABELS[row.metricName] ?? row.metricName)])] },
-  { key: "samplesPerS", label: "Throughput", unit: "samples/s", description: "Median over the run after its warm-up, in twenty parts or the rounds of its comparison; in progress: mean so far; ≈: mean of a sample of the steps", width: 98, rank: 8, fill: fillThroughput },
-  { key: "steps", label: "Steps", description: "Optimizer steps taken; of federated training its rounds", width: 92, rank: 7, fill: fillSteps },
-  { key: "durationS", label: "Duration", description: "From launch to end; pauses are included, and the turns of the other engines in a comparison", width: 96, rank: 6, fill: (row) => [known(row.durationS, formatDuration)] },
-  { key: "started", label: "Started", description: "When the run was first launched", width: 104, rank: 5, fill: fillStarted },
+  { key: "samplesPerS", label: "Throughput", unit: "samples/s", description: "Median over the run after its warm-up, in twenty parts or the rounds of its comparison; in progress: mean so far; ≈: mean of a sample of the steps", width: 98, rank: 5, fill: fillThroughput },
+  { key: "steps", label: "Steps", description: "Optimizer steps taken; of federated training its rounds", width: 92, rank: 8, fill: fillSteps },
+  { key: "durationS", label: "Duration", description: "From launch to end; pauses are included, and the turns of the other engines in a comparison", width: 96, rank: 7, fill: (row) => [known(row.durationS, formatDuration)] },
+  { key: "started", label: "Started", description: "When the run was first launched", width: 104, rank: 6, fill: fillStarted },
 ];
 
 /** Beside the name alone a curve leaves it this much: its status and start are told below it then. */
