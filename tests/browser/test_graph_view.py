@@ -72,6 +72,18 @@ def test_a_graph_is_walked_searched_and_saved(open_notebook: MakeNotebook) -> No
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text("forward Gemm ['forward', 'training']")
 
+    # Drawn in true pixels where a presentation enlarges it.
+    page.evaluate("""() => {
+        const view = document.querySelector('.wb-graph');
+        view.style.setProperty('--wb-zoom', '1.3');
+        view.style.zoom = '1.3';
+    }""")
+    page.wait_for_function("""() => {
+        const canvas = document.querySelector('.wb-graph-surface > canvas');
+        return Math.abs(canvas.width - canvas.getBoundingClientRect().width) < 1.5;
+    }""")
+    page.evaluate("document.querySelector('.wb-graph').removeAttribute('style')")
+
     # Searched by operator and by shape, from the keyboard.
     forward.focus()
     forward.press("/")

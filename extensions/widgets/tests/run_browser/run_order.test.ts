@@ -112,7 +112,7 @@ describe("the columns", () => {
     expect(columnsThatFit(2000)).toEqual(COLUMNS);
     expect(columnsThatFit(340).map((column) => column.key)).toEqual(["name", "curve"]);
     expect(columnsThatFit(680).map((column) => column.key)).toContain("metric");
-    expect(columnsThatFit(760).map((column) => column.key)).toContain("started");
+    expect(columnsThatFit(760).map((column) => column.key)).toContain("samplesPerS");
   });
 
   it("have engine and start once, in columns of their own where those are shown", () => {

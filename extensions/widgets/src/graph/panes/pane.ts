@@ -2,6 +2,7 @@
 
 import { element } from "../../element";
 import { counted } from "../../number_format";
+import { zoomOf } from "../../zoom";
 import { Camera } from "../drawing/camera";
 import { draw, EVERYTHING, type Look } from "../drawing/draw";
 import type { GraphData, Item } from "../data/graph_data";
@@ -216,7 +217,7 @@ export class Pane {
     const { width, height } = this.size;
     if (!scene || !width || !height) return;
     const palette = this.palette ?? this.takePalette(scene);
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = (window.devicePixelRatio || 1) * zoomOf(this.root); // else a presentation is blurred
     if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
       this.canvas.width = Math.round(width * ratio);
       this.canvas.height = Math.round(height * ratio);
