@@ -72,18 +72,6 @@ def test_a_graph_is_walked_searched_and_saved(open_notebook: MakeNotebook) -> No
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text("forward Gemm ['forward', 'training']")
 
-    # Drawn in true pixels where a presentation enlarges it.
-    page.evaluate("""() => {
-        const view = document.querySelector('.wb-graph');
-        view.style.setProperty('--wb-zoom', '1.3');
-        view.style.zoom = '1.3';
-    }""")
-    page.wait_for_function("""() => {
-        const canvas = document.querySelector('.wb-graph-surface > canvas');
-        return Math.abs(canvas.width - canvas.getBoundingClientRect().width) < 1.5;
-    }""")
-    page.evaluate("document.querySelector('.wb-graph').removeAttribute('style')")
-
     # Searched by operator and by shape, from the keyboard.
     forward.focus()
     forward.press("/")
@@ -172,3 +160,16 @@ def test_a_graph_that_cannot_be_shown_states_the_reason(open_notebook: MakeNoteb
     state = notebook.page.locator(".wb-graph-state")
     expect(state).to_contain_text("bad.onnx is not an ONNX file: choose", timeout=SLOW_MS)
     expect(notebook.page.get_by_role("application", name=re.compile("graph"))).to_have_count(0)
+
+
+def test_a_graph_is_sharp_where_a_presentation_enlarges_it(open_notebook: MakeNotebook) -> None:
+    page = open_view(open_notebook).page
+    page.evaluate("""() => {
+        const view = document.querySelector('.wb-graph');
+        view.style.setProperty('--wb-zoom', '1.3');
+        view.style.zoom = '1.3';
+    }""")
+    page.wait_for_function("""() => {
+        const canvas = document.querySelector('.wb-graph-surface > canvas');
+        return Math.abs(canvas.width - canvas.getBoundingClientRect().width) < 1.5;
+    }""")

@@ -17,7 +17,7 @@ from workbench.machine.load import Load
 from workbench.runs import Run
 from workbench.runs.listing.read_row import RowReader
 
-DONE = {"status": "completed", "samples_per_s": 1.0, "loss_curve": [1.0]}
+DONE = {"status": "completed", "samples_per_s": 1.0}
 LOAD = Load(wall_s=10.0, other_s=12.0, cores=2)
 PLAN = make_plan(steps=42, warmup_steps=2)
 
@@ -61,6 +61,16 @@ def test_a_run_that_was_resumed_or_deleted_since_keeps_its_own() -> None:
     assert first.samples_per_s == 1.0
     assert not second.folder.path.exists()
     record_throughputs("of-no-comparison")
+
+
+def test_a_load_that_the_comparison_does_not_know_is_that_of_the_run() -> None:
+    measured = {"event": "load", "step": 42, **LOAD._asdict()}
+    run = write_run("alone", [steps(1, [0.1] * 42), measured], DONE, engine="pytorch", steps=42)
+    record = ComparisonRecord(PLAN, ["pytorch"])
+    record.add_run("pytorch", run.id)
+    record.add_load(None)
+    record_throughputs(record.id)
+    assert run.load == LOAD
 
 
 def test_what_a_run_was_trained_further_does_not_change_the_comparison() -> None:

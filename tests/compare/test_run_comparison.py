@@ -112,6 +112,10 @@ def test_of_runs_that_were_all_stopped_the_one_stopped_long_before_is_named() ->
         f"{list(found.runs)[2]} was stopped at step 40 of 200."
     )
     assert "was stopped" not in compare_runs([last, with_it]).verdict().sentence
+    in_warmup = {"steps": 100, "warmup_steps": 40}
+    one = write_run("one", [steps(1, [0.5] * 40)], stopped, **in_warmup)
+    two = write_run("two", [steps(1, [0.5])], stopped, **in_warmup)
+    assert "was stopped" not in compare_runs([one, two]).verdict().sentence, "the warm-up is a turn"
 
 
 def test_another_batch_size_is_named_beside_each_run() -> None:
@@ -193,6 +197,14 @@ def test_a_run_that_was_measured_on_a_busy_machine_is_named() -> None:
         f"The machine was busy while {found.reference} was measured (other programs used 1.2 of 2 "
         "cores): do not trust its throughput."
     )
+
+
+def test_a_comparison_of_an_older_version_tells_of_its_runs_that_the_machine_was_busy() -> None:
+    busy, other = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25)
+    record = ComparisonRecord(make_plan(22, 2), ["pytorch"])
+    record.add_run("pytorch", busy.id)
+    record.add_load(Load(wall_s=10.0, other_s=12.0, cores=2))
+    assert compare_runs([busy, other]).verdict().level == "busy"
 
 
 def test_the_caption_says_what_is_trained() -> None:

@@ -110,6 +110,7 @@ def test_a_clock_that_does_not_advance_measures_nothing(monkeypatch: pytest.Monk
         (Load(0.05, 0.03, 2), False),
         (Load(0.05, 0.1, 2), True),
         (Load(0.0, 0.0, 2), False),
+        (Load(0.0, 1.0, 2), False),
     ],
 )
 def test_a_machine_is_busy_when_others_take_a_few_percent(load: Load, busy: bool) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from workbench.run_folder.control import create_control
+from workbench.run_folder.events import EventWriter
+from workbench.run_folder.run_folder import RunFolder
 from workbench.worker.control import Control
 
 
@@ -29,3 +32,15 @@ def control(control_path: Path, monkeypatch: pytest.MonkeyPatch) -> Control:
         patch.setattr(os, "register_at_fork", lambda **functions: None)
         patch.setattr(Control, "_start_signal_thread", lambda self: None)
         return Control(control_path)
+
+
+@pytest.fixture
+def folder() -> RunFolder:
+    return RunFolder.create("recording")
+
+
+@pytest.fixture
+def events(folder: RunFolder) -> Iterator[EventWriter]:
+    writer = EventWriter(folder.events_path)
+    yield writer
+    writer.close()

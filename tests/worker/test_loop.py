@@ -12,6 +12,7 @@ import pytest
 
 from workbench.data import Batch, Dataset, Split
 from workbench.engines.base import Engine, Evaluation
+from workbench.machine.load import Load, LoadMeter
 from workbench.run_folder.checkpoint import read_weights
 from workbench.run_folder.control import grant, request_save, request_state
 from workbench.run_folder.events import EventReader, EventWriter
@@ -187,6 +188,29 @@ def test_the_loop_waits_for_each_grant_and_reports_it_once(
         ("steps", 3, 1), ("waiting", 3), ("evaluation", 3),
     ]  # fmt: skip
     assert len(looks) == 4
+
+
+def test_the_load_is_measured_after_the_warm_up_and_not_while_it_waits(
+    loop: Loop, control_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    class Meter(LoadMeter):
+        def start(self) -> None:
+            calls.append(f"on after {len(loop.engine.fed)}")
+
+        def stop(self) -> None:
+            calls.append(f"off after {len(loop.engine.fed)}")
+
+        def take(self) -> Load:
+            return Load(1.0, 0.5, 2)
+
+    monkeypatch.setattr("workbench.worker.load_recorder.LoadMeter", Meter)
+    grant(control_path, 4)
+    script(monkeypatch, lambda: grant(control_path, 100))
+    loop.train(steps=7, warmup_steps=2)
+    assert calls[1:5] == ["on after 2", "off after 4", "on after 4", "off after 7"]
+    assert [step for _, step in loop.events("load")][1:3] == [4, 7]
 
 
 def test_a_pause_and_its_end_are_reported_once(

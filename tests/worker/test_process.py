@@ -10,6 +10,7 @@ import pytest
 from workbench.engines.base import EngineSetup
 from workbench.errors import EngineError
 from workbench.run_folder.control import request_state
+from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
 from workbench.settings.config import make_config
 from workbench.worker.control import Control
@@ -83,6 +84,28 @@ def test_a_log_that_cannot_be_read_does_not_lose_the_summary(
     folder.summary_path.unlink()
     add_step_results(folder, spec)
     assert folder.read_summary() is None, "there is no summary of figures alone"
+
+
+def test_figures_of_before_a_refused_resume_are_kept(tmp_path: Path) -> None:
+    """Those of a comparison."""
+    folder = RunFolder(tmp_path)
+    found = {"samples_per_s": 17.5, "loss_curve": [1.0], "best_loss": 1.0, "load": None}
+    folder.write_summary({"engine": "fake", "status": "completed", "steps": 3, **found})
+    spec = {"config": make_config({"engine": "fake", "steps": 9}).model_dump(), "samples": 30}
+    add_step_results(folder, spec)
+    assert (folder.read_summary() or {}).items() >= found.items()
+
+
+def test_a_run_that_failed_keeps_its_last_evaluation(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.write_summary({"engine": "fake", "status": "failed"})
+    events = EventWriter(folder.events_path)
+    for loss in (0.5, 0.25):
+        events.write("evaluation", step=3, epoch=1, loss=loss, accuracy=0.9)
+    events.close()
+    spec = {"config": make_config({"engine": "fake", "steps": 9}).model_dump(), "samples": 30}
+    add_step_results(folder, spec)
+    assert (folder.read_summary() or {})["evaluation"] == {"loss": 0.25, "accuracy": 0.9}
 
 
 @pytest.mark.fault

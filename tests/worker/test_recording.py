@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,22 +27,9 @@ from workbench.worker import memory
 from workbench.worker.checkpointer import Checkpointer
 from workbench.worker.evaluation import evaluate
 from workbench.worker.layer_recorder import LayerRecorder
-from workbench.worker.load_recorder import WRITE_NS, LoadRecorder
 from workbench.worker.recorder import FLUSH_NS, StepRecorder
 
 MILLISECOND = 1_000_000
-
-
-@pytest.fixture
-def folder() -> RunFolder:
-    return RunFolder.create("recording")
-
-
-@pytest.fixture
-def events(folder: RunFolder) -> Iterator[EventWriter]:
-    writer = EventWriter(folder.events_path)
-    yield writer
-    writer.close()
 
 
 def written(folder: RunFolder) -> list[dict[str, Any]]:
@@ -343,48 +329,3 @@ def test_a_peak_is_not_below_what_was_measured(monkeypatch: pytest.MonkeyPatch) 
     measured = memory.rss_bytes()
     monkeypatch.setattr(memory, "recorded_peak_bytes", lambda _: 1)
     assert memory.peak_rss_bytes() >= measured
-
-
-def burn(seconds: float) -> None:
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        sum(range(1000))
-
-
-def test_the_load_is_that_after_the_warm_up_without_waits(
-    folder: RunFolder, events: EventWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recorder = LoadRecorder(events, warmup_steps=2, pids=[os.getpid()])
-    recorder.step_ended(1)
-    recorder.stop(1)
-    assert written(folder) == [], "the warm-up is not measured"
-    recorder.step_ended(2)
-    burn(0.3)
-    recorder.step_ended(3)
-    assert written(folder) == [], "not after each step"
-    recorder.stop(3)
-    time.sleep(0.3)
-    recorder.stop(3)
-    recorder.step_ended(4)
-    monkeypatch.setattr("workbench.worker.load_recorder.time.perf_counter_ns", lambda: 10**18)
-    burn(0.1)
-    recorder.step_ended(5)
-    first, second = written(folder)
-    assert 0.3 <= first["wall_s"] < 0.6, "not while it waits"
-    assert (first["step"], second["step"]) == (3, 5)
-    assert 0.1 <= second["wall_s"] < 0.3, "written after some seconds, and measured on"
-    assert WRITE_NS > 10**9
-
-
-def test_a_process_beside_the_run_is_load_and_its_own_is_not(
-    folder: RunFolder, events: EventWriter
-) -> None:
-    def measured(pids: list[int]) -> float:
-        recorder = LoadRecorder(events, warmup_steps=0, pids=pids)
-        recorder.step_ended(1)
-        burn(0.5)
-        recorder.stop(2)
-        return float(written(folder)[-1]["other_s"])
-
-    others_s = measured([os.getpid()])
-    assert measured([]) > others_s + 0.2, "without it, this process is one of the others"

@@ -9,7 +9,7 @@ from pathlib import Path
 from workbench.compare.comparison import Comparison
 from workbench.compare.record import SavedComparison, comparisons_folder
 from workbench.errors import RunFolderError, nearest, value_text
-from workbench.machine.load import Load
+from workbench.machine.load import Load, total_load
 from workbench.run_folder.run_folder import is_id
 from workbench.runs import Run, load_run
 
@@ -110,6 +110,18 @@ def measured_together(runs: Sequence[Run]) -> Comparison | None:
                 refresh=record.refresh,
             )
     return None
+
+
+def loads_of(runs: Sequence[Run]) -> dict[str, Load]:
+    """The load of other programs while a run was compared, by its id, as comparisons recorded it
+    before runs did. Of runs that were not compared there is none."""
+    ids = {run.id for run in runs}
+    found: dict[str, Load] = {}
+    for _, saved in _readable():
+        load = total_load([each for each in saved.as_loads() if each is not None])
+        if load is not None:
+            found |= dict.fromkeys(ids & set(saved.runs.values()), load)
+    return found
 
 
 def _readable() -> Iterator[tuple[str, SavedComparison]]:

@@ -35,7 +35,8 @@ def _record(run: Run, samples_per_s: float, load: Load | None) -> None:
             summary = folder.read_summary()
             resumed = folder.read_spec().get("resumed_from") is not None
             if summary is not None and not resumed:
-                found = run.step_results()._replace(samples_per_s=samples_per_s, load=load)
+                own = run.step_results()
+                found = own._replace(samples_per_s=samples_per_s, load=load or own.load)
                 folder.write_summary({**summary, **found.record()})
         finally:
             if lock is not None:

@@ -14,10 +14,9 @@ from workbench.compare.columns import COLUMNS
 from workbench.compare.comparison import Comparison
 from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import differences_frame, differing, settings_of
-from workbench.compare.load_comparison import measured_together
+from workbench.compare.load_comparison import loads_of, measured_together
 from workbench.compare.run_names import distinct_names
 from workbench.compare.run_texts import (
-    disturbances,
     failures_badge,
     in_progress,
     shortfalls,
@@ -26,8 +25,7 @@ from workbench.compare.run_texts import (
 from workbench.compare.statistics import Ratio
 from workbench.compare.verdict import (
     BADGES,
-    CAVEATS,
-    NO_RATIO,
+    Level,
     Verdict,
     short_verdict,
     unpaired_verdict,
@@ -35,9 +33,10 @@ from workbench.compare.verdict import (
 )
 from workbench.display.quantities import thread_count
 from workbench.errors import ConfigError, value_text
-from workbench.machine.load import Load
 from workbench.machine.machine import machine_sentence
+from workbench.run_folder.results.step_results import StepResults
 from workbench.runs import Run, load_run
+from workbench.runs.record.disturbances import disturbances
 from workbench.settings.engines import REFERENCE
 
 if TYPE_CHECKING:
@@ -64,10 +63,8 @@ class RunComparison:
         self._together = measured_together(runs)
         self.measured_together = self._together is not None
         """Whether they are of one comparison, whose ratios and medians of rounds hold for them."""
-        self._loads: dict[str, Load | None] = {}
-        """Of other programs while a run was measured, by its name, as of the last table."""
-        self._final: pd.DataFrame | None = None
-        """The table, once all runs have ended and it has been asked for."""
+        self._final: tuple[pd.DataFrame, list[str]] | None = None
+        """What `_read` has found, once all runs have ended."""
 
     def __repr__(self) -> str:
         return f"<RunComparison of {', '.join(self.runs)}>"
@@ -107,22 +104,30 @@ class RunComparison:
 
         `ratio` is NaN for a run of another model or dataset than the reference's.
         """
-        if self._final is not None:
-            return self._final.copy()
-        ended, table = self.ended, self._read_table()
-        if ended:
-            self._final = table.copy()
-        return table
+        return self._read()[0].copy()
 
-    def _read_table(self) -> pd.DataFrame:
+    def _read(self) -> tuple[pd.DataFrame, list[str]]:
+        """The table, and a sentence for each run that was measured on a busy machine."""
+        if self._final is not None:
+            return self._final
+        ended, found = self.ended, self._read_together() or self._read_apart()
+        if ended:
+            self._final = found
+        return found
+
+    def _read_together(self) -> tuple[pd.DataFrame, list[str]] | None:
         import pandas as pd
 
-        if self._together is not None:
-            return self._together.table().set_index(pd.Index([*self.runs], name="run"))
+        if self._together is None:
+            return None
+        return self._together.table().set_index(pd.Index([*self.runs], name="run")), []
+
+    def _read_apart(self) -> tuple[pd.DataFrame, list[str]]:
+        import pandas as pd
+
         points = {name: run.follow().poll() for name, run in self.runs.items()}
         results = {name: run.step_results(points[name]) for name, run in self.runs.items()}
         speeds = {name: found.samples_per_s for name, found in results.items()}
-        self._loads = {name: found.load for name, found in results.items()}
         unlike = self._unlike
         rows = [
             self._row(
@@ -133,7 +138,18 @@ class RunComparison:
             )
             for name, run in self.runs.items()
         ]
-        return pd.DataFrame(rows, index=pd.Index([*self.runs], name="run"), columns=[*COLUMNS])
+        table = pd.DataFrame(rows, index=pd.Index([*self.runs], name="run"), columns=[*COLUMNS])
+        return table, disturbances(self._with_loads(results))
+
+    def _with_loads(self, results: dict[str, StepResults]) -> dict[str, StepResults]:
+        """The results by the names in the verdict; where a run does not know the load, that of its
+        comparison."""
+        unknown = [self.runs[name] for name, found in results.items() if found.load is None]
+        loads = loads_of(unknown) if unknown else {}
+        return {
+            self._called[name]: found._replace(load=found.load or loads.get(self.runs[name].id))
+            for name, found in results.items()
+        }
 
     @property
     def badge(self) -> str:
@@ -141,13 +157,13 @@ class RunComparison:
         if self._together is not None:
             found = short_verdict(self._measured, self.reference, self.verdict().level)
             return failures_badge(self.runs) + found
+        table, disturbed = self._read()
         ratios = {
             self._called[str(name)]: Ratio(float(value), math.nan, math.nan)
-            for name, value in self.table()["ratio"].items()
+            for name, value in table["ratio"].items()
         }
-        found = short_verdict(ratios, self._called[self.reference], "unpaired")
-        if self._disturbances and found != NO_RATIO:
-            found = CAVEATS["busy"] + found.removeprefix(CAVEATS["unpaired"])
+        level: Level = "busy" if disturbed else "unpaired"
+        found = short_verdict(ratios, self._called[self.reference], level, paired=False)
         return failures_badge(self.runs) + found
 
     def verdict(self) -> Verdict:
@@ -175,21 +191,17 @@ class RunComparison:
             names.append("machine")
         days = dict.fromkeys(filter(None, (_day(run) for run in self.runs.values())))
         called = self._called
-        table = self.table().rename(index=called)
+        table, disturbed = self._read()
+        table = table.rename(index=called)
         ratios, speeds = (
             {str(name): float(value) for name, value in table[column].items()}
             for column in ("ratio", "samples_per_s")
         )
         unlike = {called[name]: what for name, what in self._unlike.items()}
         found = unpaired_verdict(ratios, called[self.reference], [*days], names, speeds, unlike)
-        if not self._disturbances:
+        if not disturbed:
             return found
-        return Verdict(" ".join([found.sentence, *self._disturbances]), BADGES["busy"], "busy")
-
-    @property
-    def _disturbances(self) -> list[str]:
-        """A sentence for each run that was measured while the machine was busy."""
-        return disturbances({self._called[name]: load for name, load in self._loads.items()})
+        return Verdict(" ".join([found.sentence, *disturbed]), BADGES["busy"], "busy")
 
     @property
     def _damage(self) -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from workbench.compare.lockstep import LockstepPlan
 from workbench.display.quantities import thread_count
-from workbench.machine.load import Load
 from workbench.machine.machine import machine_sentence
 from workbench.run_folder.results.throughput import round_length
 from workbench.runs import Run
@@ -57,8 +56,9 @@ def shortfalls(runs: Mapping[str, Run]) -> list[str]:
     found = []
     for name, run in runs.items():
         done, total = run.progress
-        # Those that are stopped together are within a round of each other.
-        behind = furthest - done > round_length(total, run.config.warmup_steps)
+        # Those that are stopped together are within a turn of each other: a round or the warm-up.
+        warmup_steps = run.config.warmup_steps
+        behind = furthest - done > max(round_length(total, warmup_steps), warmup_steps)
         place = f"{step_word(run.spec)} {done:,} of {total:,}."
         match states[name]:
             case "failed" if _is_there(run):
@@ -68,20 +68,6 @@ def shortfalls(runs: Mapping[str, Run]) -> list[str]:
             case "stopped" | "interrupted" if (some_whole or behind) and _is_there(run):
                 found.append(f"{name} was {states[name]} at {place}")
     return found
-
-
-def disturbances(loads: Mapping[str, Load | None]) -> list[str]:
-    """A sentence for each run that was measured while other programs kept the machine busy.
-
-    Args:
-        loads: of other programs meanwhile, by the name of the run; None: not known.
-    """
-    return [
-        f"The machine was busy while {name} was measured ({load.sentence}): do not trust its "
-        "throughput."
-        for name, load in loads.items()
-        if load is not None and load.busy
-    ]
 
 
 def in_progress(runs: Mapping[str, Run]) -> list[str]:

@@ -157,16 +157,18 @@ def _clause(engine: str, reference: str, ratio: Ratio, *, paired: bool = True) -
     return f"{engine} is {median} times as fast as {reference}{interval}"
 
 
-def short_verdict(ratios: Mapping[str, Ratio], reference: str, level: Level) -> str:
+def short_verdict(
+    ratios: Mapping[str, Ratio], reference: str, level: Level, *, paired: bool = True
+) -> str:
     """The verdict in a few words, its caveat first: "Do not trust: ondevice 1.8 (1.6 to 2.0)", with
-    a multiplication sign; without the intervals where there are several ratios. Names of recorded
-    runs follow their ratios, which are approximate without lockstep: they are long, and the end is
-    cut off where there is little room.
+    a multiplication sign; without the intervals where there are several ratios.
 
     Args:
         ratios: as for `verdict_of`.
         reference: as for `verdict_of`.
         level: that of the verdict.
+        paired: whether they were measured in lockstep; else their names, of recorded runs, follow
+            the ratios: they are long, and the end is cut off where there is little room.
     """
     known = {
         engine: ratio
@@ -179,7 +181,7 @@ def short_verdict(ratios: Mapping[str, Ratio], reference: str, level: Level) -> 
             parts.append(f"{engine}: no difference")
             continue
         text = ratio_text(ratio, interval=len(known) == 1)
-        parts.append(f"{text} {engine}" if level == "unpaired" else f"{engine} {text}")
+        parts.append(f"{engine} {text}" if paired else f"{text} {engine}")
     if not parts:
         return NO_RATIO
     return CAVEATS.get(level, "") + ", ".join(parts)

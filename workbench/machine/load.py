@@ -47,7 +47,7 @@ class Load(NamedTuple):
     def busy(self) -> bool:
         """Whether other programs used more than `BUSY_SHARE` of the cores, clock error excluded."""
         certain_s = self.other_s - TICK_S * (self.cores + 1)
-        return certain_s > BUSY_SHARE * self.wall_s * self.cores
+        return self.wall_s > 0 and certain_s > BUSY_SHARE * self.wall_s * self.cores
 
     @property
     def sentence(self) -> str:

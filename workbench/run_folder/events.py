@@ -12,6 +12,8 @@ Kinds of events, by their `event` key (times are seconds since the epoch):
                 consecutive steps, the duration of each, and the resident set after the last;
                 batch_size is the number of samples per step. Of a run of several processes
                 rss_bytes is the sum, and rank_rss_bytes holds that of each
+    load        time, step, wall_s, other_s, cores: CPU seconds that other programs used in wall_s
+                seconds of training up to this step; measured after the warm-up, not while it waits
     evaluation  time, step, epoch, loss, accuracy (null if not applicable); depending on the task
                 perplexity, confusion (rows: true classes, columns: predicted), r2,
                 mean_absolute_error

@@ -124,11 +124,12 @@ class ObservedRun(LabelledRun, RecordedRun):
         Args:
             points: all that the log holds, where they have been read; None: they are read.
         """
-        recorded = StepResults.recorded(self.summary)
+        summary = self.summary
+        recorded = StepResults.recorded(summary)
         if recorded is not None:
             return recorded
         found = RunReader(self.folder).poll() if points is None else points
-        return StepResults.of(found, self.config, self.spec["samples"])
+        return StepResults.of(found, self.config, self.spec["samples"], summary)
 
     @property
     def reason(self) -> str:

@@ -5,15 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+import psutil
+
 from workbench.machine.load import LoadMeter
 from workbench.run_folder.events import EventWriter
 
 WRITE_NS = 10_000_000_000
 """Length of a measurement: a worker that is killed loses one."""
+SHORTEST_S = 0.1
+"""Shorter ones are left out: the CPU time of a process advances in steps of 10 ms."""
 
 
 class LoadRecorder:
-    """Measures from the end of the warm-up on, except while the worker waits."""
+    """Measures from the end of the warm-up on, except while the worker waits.
+
+    Where the system does not tell the CPU times, nothing is recorded.
+    """
 
     def __init__(self, events: EventWriter, warmup_steps: int, pids: Sequence[int]) -> None:
         """Create a recorder.
@@ -28,19 +35,29 @@ class LoadRecorder:
         self._warmup_steps = warmup_steps
         self._write_after_ns = 0
 
-    def step_ended(self, step: int) -> None:
-        """Measure on, and write what was measured from time to time; called after each step."""
-        now = time.perf_counter_ns()
-        if now < self._write_after_ns or step < self._warmup_steps:
+    def start(self, step: int) -> None:
+        """Begin a measurement after `step`, unless it is of the warm-up."""
+        if step < self._warmup_steps:
             return
-        self.stop(step)
-        self._meter.start()
-        self._write_after_ns = now + WRITE_NS
+        self._write_after_ns = time.perf_counter_ns() + WRITE_NS
+        try:
+            self._meter.start()
+        except (OSError, psutil.Error):
+            return
+
+    def step_ended(self, step: int) -> None:
+        """Write what was measured, if that is long, and measure on; called after each step."""
+        if step >= self._warmup_steps and time.perf_counter_ns() >= self._write_after_ns:
+            self.stop(step)
+            self.start(step)
 
     def stop(self, step: int) -> None:
-        """Write what was measured up to `step`; the next step begins a new measurement."""
-        self._meter.stop()
+        """Write what was measured up to `step`."""
         self._write_after_ns = 0
+        try:
+            self._meter.stop()
+        except (OSError, psutil.Error):
+            return
         load = self._meter.take()
-        if load is not None:
+        if load is not None and load.wall_s >= SHORTEST_S:
             self._events.write("load", step=step, **load._asdict())

@@ -102,6 +102,7 @@ class TrainingLoop:
         if ended is not None:
             return ended
         batches = batches_after(self._dataset.train, self._config, self._progress.step)
+        self._load.start(self._progress.step)
         while self._progress.step < self._total_steps:
             if not self._control.may_step(self._progress.step) and not self._wait():
                 return self._end(self._control.end_status)
@@ -237,4 +238,5 @@ class TrainingLoop:
             control.wait()
         if paused:
             self._events.write("resumed")
+        self._load.start(step)
         return True

@@ -11,6 +11,7 @@ import faulthandler
 import sys
 import time
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,7 +20,7 @@ from filelock import FileLock, Timeout
 from workbench.child_process.exit_reason import EXIT_UNWRITABLE
 from workbench.errors import RunFolderError, WorkbenchError
 from workbench.files.disk import disk_problem
-from workbench.run_folder.events import EventReader
+from workbench.run_folder.events import Event, EventReader
 from workbench.run_folder.results.step_results import StepResults
 from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.run_reader import RunReader
@@ -108,7 +109,11 @@ def add_step_results(folder: RunFolder, spec: dict[str, Any]) -> None:
     try:
         points = RunReader(folder).poll()
         found = StepResults.of(points, read_config(spec["config"]), spec["samples"])
-        if (summary := folder.read_summary()) is not None:  # else it was removed meanwhile
+        summary = folder.read_summary()
+        # It may have been removed meanwhile. A run that could not be resumed has those of before.
+        if summary is not None and StepResults.recorded(summary) is None:
+            if summary["status"] == "failed":  # it did not come to the end, which tells it
+                summary["evaluation"] = last_evaluation(points.events)
             folder.write_summary({**summary, **found.record()})
     except Exception:
         log(traceback.format_exc())
@@ -123,15 +128,19 @@ def end(folder: RunFolder, summary: dict[str, Any]) -> None:
 
 
 def earlier_evaluation(folder: RunFolder, step: int) -> dict[str, Any] | None:
-    """The last evaluation of a resumed run up to `step`, in the form of a summary; None without
-    one."""
-    found = None
-    for event in EventReader(folder.events_path).poll():
-        if event["event"] == "evaluation" and event["step"] <= step:
-            found = event
-    if found is None:
-        return None
-    return {name: found[name] for name in found.keys() - {"event", "time", "step", "epoch"}}
+    """The last evaluation of a resumed run up to `step`, see `last_evaluation`."""
+    events = [
+        event for event in EventReader(folder.events_path).poll() if event.get("step", 0) <= step
+    ]
+    return last_evaluation(events)
+
+
+def last_evaluation(events: Sequence[Event]) -> dict[str, Any] | None:
+    """The last evaluation among `events`, in the form of a summary; None without one."""
+    for event in reversed(events):
+        if event["event"] == "evaluation":
+            return {name: event[name] for name in event.keys() - {"event", "time", "step", "epoch"}}
+    return None
 
 
 def describe(error: Exception) -> dict[str, str]:

@@ -30,6 +30,7 @@ def in_progress(*events: dict[str, Any]) -> Run:
 def test_they_are_those_of_all_steps() -> None:
     losses = [2.0, None, 1.5, 1.75]
     run = in_progress(steps(1, [9.0, 0.5, 0.5, 2.0], losses), load(3, 4.0), load(4, 8.0))
+    assert run.step_results().disturbance == "other programs used 0.6 of 2 cores"
     found = run.step_results()
     assert (found.samples_per_s, found.best_loss) == (20.0, 1.5)
     np.testing.assert_array_equal(found.loss_curve, [2.0, math.nan, 1.5, 1.75])
@@ -47,6 +48,29 @@ def test_the_load_of_steps_that_are_trained_again_does_not_count() -> None:
     first = [steps(1, [0.5] * 4), load(2, 4.0), load(4, 20.0)]
     run = in_progress(*first, {"event": "restored", "step": 3}, load(4, 6.0))
     assert run.load == Load(20.0, 10.0, 2)
+
+
+def test_the_load_of_a_few_steps_is_not_that_of_all() -> None:
+    assert in_progress(steps(1, [9.0, 10.0, 10.0]), load(3, 4.0)).load == Load(10.0, 4.0, 2)
+    assert in_progress(steps(1, [9.0, 10.0, 10.1]), load(3, 4.0)).load is None
+
+
+def test_without_a_throughput_nothing_is_disturbed() -> None:
+    found = in_progress(steps(1, [9.0]), load(1, 12.0)).step_results()
+    assert found.load is not None
+    assert found.disturbance == ""
+
+
+def test_steps_that_a_damaged_record_lacks_leave_their_room_in_the_curve() -> None:
+    found = in_progress(steps(1, [0.5] * 2, [2.0, 2.0]), steps(5, [0.5], [1.0])).step_results()
+    np.testing.assert_allclose(found.loss_curve, [2.0, 2.0, 5 / 3, 4 / 3, 1.0])
+
+
+def test_the_throughput_that_a_comparison_has_found_before_is_kept() -> None:
+    older = {"status": "completed", "samples_per_s": 17.5}
+    run = write_run("a", [steps(1, [1.0, 0.5])], older, warmup_steps=0)
+    assert run.samples_per_s == 17.5
+    assert run.step_results().loss_curve == (1.0, 1.0)
 
 
 @pytest.mark.parametrize("other_s", [0.0, 12.5])

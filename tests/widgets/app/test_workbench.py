@@ -187,7 +187,7 @@ def test_below_the_charts_stands_how_far_throughputs_can_be_trusted(make_page: M
         "The machine was busy while fake was measured (other programs used 1.2 of 2 cores): do not "
         "trust its throughput."
     )
-    assert page.trainer.charts.rates_note == "median of rounds, machine busy"
+    assert page.trainer.charts.rates_note == "median of rounds, some on a busy machine"
     page._controller.views.job_started(Training.of(second))
     assert page.trainer.charts.remark == ""
 

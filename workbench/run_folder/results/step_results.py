@@ -13,6 +13,9 @@ from workbench.run_folder.results.throughput import throughput
 from workbench.run_folder.run_reader import NewPoints
 from workbench.settings.config import TrainingConfig
 
+COVERED = 0.5
+"""Least part of the time of the measured steps for which a load is known, to be that of all."""
+
 
 class StepResults(NamedTuple):
     """Results over all steps of a run."""
@@ -24,35 +27,47 @@ class StepResults(NamedTuple):
     loss_curve: tuple[float, ...]
     """See `LossCurve.points`."""
     load: Load | None
-    """Of other programs while its throughput was measured; None: not known."""
+    """Of other programs from the end of the warm-up on, without pauses; after a comparison that of
+    its rounds. None: not known."""
+
+    @property
+    def disturbance(self) -> str:
+        """What other programs used of the cores, where that makes the throughput doubtful; else
+        empty."""
+        measured = math.isfinite(self.samples_per_s)
+        return self.load.sentence if measured and self.load and self.load.busy else ""
 
     @classmethod
-    def of(cls, points: NewPoints, config: TrainingConfig, samples: int) -> StepResults:
+    def of(
+        cls,
+        points: NewPoints,
+        config: TrainingConfig,
+        samples: int,
+        summary: dict[str, Any] | None = None,
+    ) -> StepResults:
         """Compute them.
 
         Args:
             points: all that the run has recorded.
             config: of the run.
             samples: rows of the train split.
+            summary: of an older version, which may have a throughput.
         """
+        speed = (summary or {}).get("samples_per_s")
+        if speed is None:
+            speed = throughput(points, config.warmup_steps, config.total_steps(samples))
         finite = points.loss[np.isfinite(points.loss)]
         return cls(
-            samples_per_s=throughput(points, config.warmup_steps, config.total_steps(samples)),
+            samples_per_s=float(speed),
             best_loss=float(finite.min()) if len(finite) else math.nan,
             loss_curve=_curve(points),
-            load=total_load(
-                [
-                    Load(event["wall_s"], event["other_s"], event["cores"])
-                    for event in points.events
-                    if event["event"] == "load"
-                ]
-            ),
+            load=_load(points, config.warmup_steps),
         )
 
     @classmethod
     def recorded(cls, summary: dict[str, Any] | None) -> StepResults | None:
-        """Those in a summary; None where it has none: of an older version, or of a worker that was
-        killed."""
+        """Those in a summary; None where it does not have all: of an older version, or of a worker
+        that was killed."""
         if summary is None or summary.get("loss_curve") is None:
             return None
         load = summary.get("load")
@@ -75,10 +90,24 @@ class StepResults(NamedTuple):
 
 def _curve(points: NewPoints) -> tuple[float, ...]:
     curve = LossCurve()
-    if len(points.loss):
-        all_finite = bool(np.isfinite(points.loss).all())
-        curve.add(int(points.step[0]), points.loss.tolist(), all_finite)
+    gaps = np.flatnonzero(np.diff(points.step) != 1) + 1  # of a damaged record
+    for steps, losses in zip(np.split(points.step, gaps), np.split(points.loss, gaps), strict=True):
+        if len(steps):
+            curve.add(int(steps[0]), losses.tolist(), bool(np.isfinite(losses).all()))
     return curve.points()
+
+
+def _load(points: NewPoints, warmup_steps: int) -> Load | None:
+    """The load, unless most of the steps were taken without measuring it."""
+    load = total_load(
+        [
+            Load(event["wall_s"], event["other_s"], event["cores"])
+            for event in points.events
+            if event["event"] == "load"
+        ]
+    )
+    measured_s = float(points.seconds[points.step > warmup_steps].sum())
+    return load if load is not None and load.wall_s >= COVERED * measured_s else None
 
 
 def _number(value: float | None) -> float:

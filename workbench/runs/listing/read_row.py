@@ -62,8 +62,8 @@ class RowReader:
         # The summary is written after the last event: the events read after it are complete.
         summary, problem = self._summary()
         results = StepResults.recorded(summary)
-        scan, at_end = self._scan or StepScan(config.warmup_steps), self._scan is None
-        at_end &= quick or results is not None
+        scan = self._scan or StepScan(config.warmup_steps)
+        at_end = self._scan is None and (quick or results is not None)
         if at_end:
             scan.read_end(folder.events_path)
         else:
@@ -78,7 +78,8 @@ class RowReader:
         labels, label_problem = labels_or_problem(folder)
         if results is None and not (self.active or scan.sampled or at_end):
             # Of an older version, or of a worker that was killed.
-            results = StepResults.of(RunReader(folder).poll(), config, spec["samples"])
+            points = RunReader(folder).poll()
+            results = StepResults.of(points, config, spec["samples"], summary)
         complete = results is not None or not at_end
         sampled = results is None and scan.sampled
         if results is None:
@@ -105,7 +106,7 @@ class RowReader:
             metric_name=metric_name,
             metric=metric,
             samples_per_s=results.samples_per_s,
-            other_load=results.load.sentence if results.load and results.load.busy else "",
+            other_load=results.disturbance,
             sampled=sampled,
             curve=results.loss_curve,
             complete=complete,

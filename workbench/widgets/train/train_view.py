@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from workbench.compare.run_texts import disturbances
 from workbench.controller import State
 from workbench.controller.engine_rows import EngineRows
 from workbench.controller.jobs.comparison_job import ComparisonJob
@@ -21,6 +20,7 @@ from workbench.run_folder.events import Event
 from workbench.run_folder.run_reader import NewPoints
 from workbench.runs import Run
 from workbench.runs.record.activity import ENDED
+from workbench.runs.record.disturbances import disturbances
 from workbench.widgets.charts import (
     COMPARING_HINT,
     DATA_HINT,
@@ -243,12 +243,13 @@ class TrainView(View):
         self._rated = set(runs)
         results = {engine: run.step_results() for engine, run in runs.items()}
         rates = {engine: found.samples_per_s for engine, found in results.items()}
-        loads = {engine: found.load for engine, found in results.items()}
-        disturbed = disturbances(loads)
-        charts.remark = " ".join([IN_SEQUENCE] * (len(runs) > 1) + disturbed)
+        disturbed = disturbances(results)
+        sequence = [IN_SEQUENCE] if len(runs) > 1 else []
+        charts.remark = " ".join(sequence + disturbed)
         if self._ended is not None:  # those that were not started will not be either
             rates = dict.fromkeys(self._ended.engines, math.nan) | rates
-        charts.show_rates(rates, f"{OF_ROUNDS}, machine busy" if disturbed else OF_ROUNDS)
+        busy = "machine busy" if len(disturbed) == len(runs) else "some on a busy machine"
+        charts.show_rates(rates, f"{OF_ROUNDS}, {busy}" if disturbed else OF_ROUNDS)
 
     def job_failed(self) -> None:
         self._compares = False
