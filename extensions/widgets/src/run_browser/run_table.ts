@@ -6,6 +6,7 @@ import { element } from "../element";
 import { NewRuns } from "./new_runs";
 import { RunActions } from "./run_actions";
 import { RunGrid } from "./run_grid";
+import { RunHint } from "./run_hint";
 import { RunMessage } from "./run_message";
 import { RunOffers } from "./run_offers";
 import { type Filters, keptOrder, NO_FILTERS, type Order, sortedIds, type SortKey } from "./run_order";
@@ -54,7 +55,7 @@ class RunTableView {
   private readonly actions: RunActions;
   private readonly offers: RunOffers;
   private readonly trash: RunTrash;
-  private readonly hint = element("div", { class: "wb-run-empty", tabindex: "-1" });
+  private readonly hint = new RunHint();
   private readonly problem = element("p", { class: "wb-notice wb-run-problem", "data-outcome": "error", role: "alert", hidden: "" });
   private readonly message: RunMessage;
   private readonly newer: NewRuns;
@@ -119,7 +120,7 @@ class RunTableView {
       this.actions.root,
       this.message.root,
       this.list,
-      this.hint,
+      this.hint.root,
       this.trash.root,
     );
   }
@@ -213,20 +214,10 @@ class RunTableView {
     const none = rows.size === 0;
     this.toolbar.root.hidden = this.actions.root.hidden = none;
     this.list.hidden = shown === 0;
-    this.hint.hidden = shown > 0 || problem !== "";
-    this.hint.replaceChildren(...this.hintText(none));
+    const state = !this.synced || this.model.get("loading") ? "loading" : none ? "none" : "none match";
+    this.hint.show(shown > 0 || problem !== "" ? null : state, this.model.get("folder"));
     this.showNewer();
     this.handOnFocus();
-  }
-
-  private hintText(none: boolean): Node[] {
-    if (!this.synced || this.model.get("loading")) return [element("p", {}, "Reading the runs …")];
-    if (!none) return [element("p", {}, "No run matches the search and the filters. Press “Show all”.")];
-    return [
-      element("p", {}, element("strong", {}, "No runs yet.")),
-      element("p", {}, "Train a model, and its run is listed here: ", element("code", {}, 'wb.train("digits-mlp")'), "."),
-      element("p", { class: "wb-note" }, `Runs are looked for in ${this.model.get("folder")}.`),
-    ];
   }
 
   private showNewer(): void {
@@ -246,7 +237,7 @@ class RunTableView {
   private handOnFocus(): void {
     const focused = document.activeElement;
     if (!this.el.contains(focused) || !focused?.closest("[hidden]")) return;
-    const next = [this.grid.root, this.message.undo, this.hint].find((each) => !each.closest("[hidden]"));
+    const next = [this.grid.root, this.message.undo, this.hint.root].find((each) => !each.closest("[hidden]"));
     next?.focus({ preventScroll: true });
   }
 
