@@ -417,6 +417,16 @@ def test_a_comparison_names_the_engines_that_failed(
     assert "asked to raise at step 9" in job.outcome
 
 
+def test_a_comparison_of_many_engines_leaves_room_for_its_result() -> None:
+    engines = ["pytorch", "ondevice", "ortmodule"]
+    done = {"status": "completed"}
+    runs = {each: write_run(each, [steps(1, [0.1] * 3)], done, engine=each) for each in engines}
+    two = Comparison("c", make_plan(3, 0), engines[:2], runs=dict(list(runs.items())[:2]))
+    assert ComparisonJob(two).outcome == "Compared pytorch and ondevice on model-pytorch."
+    three = Comparison("c", make_plan(3, 0), engines, runs=runs)
+    assert ComparisonJob(three).outcome == "Compared 3 engines on model-pytorch."
+
+
 def test_a_comparison_names_the_engine_that_was_stopped_alone() -> None:
     done = {"status": "completed", "steps": 30}
     runs = {

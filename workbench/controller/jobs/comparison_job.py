@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from workbench.compare import Comparison
 from workbench.controller.jobs.job import any_failed, ended_early, model_of
 from workbench.controller.jobs.outcome import listed, not_started, outcome_of
@@ -57,7 +59,7 @@ class ComparisonJob:
         missing = [each for each in self.engines if each not in runs and each not in errors]
         unreadable = [f"{each}: {errors[each]}" for each in errors if each not in runs]
         whole = [engine for engine in runs if engine not in early]
-        lines = [f"Compared {listed(whole)} on {model_of(self)}."] if whole else []
+        lines = [f"Compared {_few_or_count(whole)} on {model_of(self)}."] if whole else []
         lines += [f"{self.comparison.warning} {WAIT_FOR_QUIET}"] if self.caveat else []
         cut = [engine for engine in early if runs[engine].error is None]
         if cut and not whole:  # the comparison was stopped, not one of its engines
@@ -85,3 +87,8 @@ class ComparisonJob:
 
     def advance(self) -> None:
         """Nothing to do: a comparison starts its engines itself."""
+
+
+def _few_or_count(engines: Sequence[str]) -> str:
+    """Their names, or how many there are: more would take the room of what the result is."""
+    return f"{len(engines)} engines" if len(engines) > 2 else listed(engines)
