@@ -17,6 +17,7 @@ from workbench.controller.following.update_pace import pace_of
 from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.jobs.comparison_job import ComparisonJob
 from workbench.controller.jobs.job import Job, is_part
+from workbench.controller.jobs.model_to_resume import model_to_resume
 from workbench.controller.jobs.offered_runs import Offer, offers
 from workbench.controller.jobs.start import Load, start_comparison, start_training
 from workbench.controller.jobs.stoppable_load import StoppedEarlyError, stoppable
@@ -80,6 +81,8 @@ class Controller:
         self._requests = RequestThread("workbench-page", self._on_error, self._poll, PERIOD_S)
         self._engines = RequestThread("workbench-engines", self._on_side_error)
         find, load = self._models.loading_of, self._models.loading_with_data
+        self.model_to_resume = partial(model_to_resume, setup=self.setup, find=find)
+        """The model that a run needs to be resumed, if it is the chosen one."""
         self.artifacts = Predictor(self.views, load, find)
         self.tasks = TaskRunner(self.views, self.setup, find, load)
         self.views.add(self.tasks, self._models.check)
@@ -108,7 +111,7 @@ class Controller:
         self._models.choose_dataset(dataset, target, groups)
 
     def list_engines(self) -> None:
-        """Find out which engines can run here; the view is notified."""
+        """Find out which engines can run here, for the view."""
         self._engines.ask(lambda: self.views.show_engines(engine_rows()))
 
     def list_offers(self) -> None:
@@ -141,7 +144,8 @@ class Controller:
         """Follow a run that is in progress, or resume one that was interrupted or failed."""
 
         def make() -> Job:
-            run = offer.run if offer.action == "follow" else resume(offer.run)
+            run, ended = offer.run, offer.action != "follow"
+            run = resume(run, model=self.model_to_resume(run)) if ended else run
             self.views.offer_accepted(run)
             return Training.of(run)
 

@@ -77,6 +77,15 @@ class Setup:
         """Dataset, target column and group column."""
         return (self.dataset, self.target, self.groups)
 
+    @property
+    def variables(self) -> tuple[str, str]:
+        """Names of the model and of the dataset in code that does the same: other ones than those
+        of the notebook that it loads them from, which it would replace."""
+        texts = (self.model, self.dataset, self.example_inputs)
+        used = {name.strip() for text in texts for name in text.split(",")}
+        model, data = (f"wb_{name}" if name in used else name for name in ("model", "data"))
+        return model, data
+
     def copy(self) -> Setup:
         """A copy, independent of later changes."""
         return copy.deepcopy(self)

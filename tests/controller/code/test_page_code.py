@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,24 @@ def test_objects_of_the_notebook_are_used_by_name() -> None:
     code = code_for(Setup(model="mine", dataset="rows", engines=["fake"]), "train", names)
     assert "model = mine\n" in code
     assert "data = rows\n" in code
+
+
+@pytest.mark.parametrize("step", ["model", "artifacts", "train", "compare"])
+def test_code_does_not_replace_the_objects_that_it_is_made_from(step: str) -> None:
+    """Else the cell could not be run again."""
+    names = {
+        "model": torch.nn.Linear(3, 2),
+        "data": np.zeros((4, 3), np.float32),
+        "y": [0, 1, 0, 1],
+    }
+    setup = Setup(model="model", dataset="data, y", example_inputs="data", engines=["fake"])
+    setup.tasks = {"bundle": {}, "nominal": {}}
+    code = code_for(setup, step, names)
+    assert "wb_model = wb.load_model(model, example_inputs=data, name='model')\n" in code
+    assert "wb_data = wb.load_dataset((data,), y, name='data')\n" in code
+    rest = code.split("name='data')\n")[1]
+    names_in_rest = re.findall(r"(?<![\w.])(?:model|data)\b(?!=)", rest)
+    assert names_in_rest == [], rest
 
 
 def test_the_target_column_is_named_with_its_file() -> None:

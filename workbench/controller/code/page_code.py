@@ -29,14 +29,16 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
     lines = _tasks(setup, step, "first", [])
     if not setup.model:
         return _program([*lines, "# Choose a model first."])
-    lines.append(_model(setup, own))
+    model_name, data_name = setup.variables
+    lines.append(f"{model_name} = {_model(setup, own)}")
     data = _data(setup, own)
-    given = ["model", "data"] if data else ["model"]
+    given = [model_name, data_name] if data else [model_name]
     if step == "model":
         lines += [
-            'display(pd.DataFrame(model.layers()).set_index("name"))',
-            "display(wb.check(model))",
+            f'display(pd.DataFrame({model_name}.layers()).set_index("name"))',
+            f"display(wb.check({model_name}))",
         ]
+    own_data = f"wb.load_dataset({model_name})"
     lacks_data = not data and not _brings_data(setup, own)
     match step:
         case _ if lacks_data:
@@ -44,15 +46,15 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
         case "compare" if not setup.engines:
             lines.append("# Choose an engine first.")
         case "model":
-            lines += [f"data = {data or 'wb.load_dataset(model)'}", "display(data)"]
+            lines += [f"{data_name} = {data or own_data}", f"display({data_name})"]
         case "artifacts":
-            lines += [f"data = {data or 'wb.load_dataset(model)'}", *_artifacts(setup)]
+            lines += [f"{data_name} = {data or own_data}", *_artifacts(setup)]
         case "train":
-            lines += [f"data = {data}"] if data else []
+            lines += [f"{data_name} = {data}"] if data else []
             lines += _tasks(setup, step, "before", given)
             lines += _training(setup, given)
         case "compare":
-            lines += [f"data = {data}"] if data else []
+            lines += [f"{data_name} = {data}"] if data else []
             settings = {"engines": list(setup.engines), **_compared(setup)}
             lines += [
                 f"comparison = {call_text('wb.compare', given, settings)}",
@@ -75,17 +77,17 @@ def _program(lines: list[str]) -> str:
 
 
 def _artifacts(setup: Setup) -> list[str]:
-    chosen = setup.artifact_settings()
-    batch = setup.settings.get("batch_size", 'model.defaults.get("batch_size", 32)')
+    (model, data), chosen = setup.variables, setup.artifact_settings()
+    batch = setup.settings.get("batch_size", f'{model}.defaults.get("batch_size", 32)')
     own = {name: setup.settings[name] for name in ["device_kernels"] if name in setup.settings}
     lines = [
-        f"artifacts = {call_text('wb.generate_artifacts', ['model', 'data=data'], chosen)}",
+        f"artifacts = {call_text('wb.generate_artifacts', [model, f'data={data}'], chosen)}",
         f"display({call_text('artifacts.footprint', [f'batch_size={batch}'], own)})",
         "graph = wb.GraphView(artifacts)",
     ]
     if setup.profiled:
         call = call_text(
-            "wb.profile", ["model", "data", f"engine={ARTIFACTS_ENGINE!r}"], profile_settings(setup)
+            "wb.profile", [model, data, f"engine={ARTIFACTS_ENGINE!r}"], profile_settings(setup)
         )
         lines += [f"profile = {call}", "graph.paint(profile)"]
     return [*lines, "display(graph)"]
@@ -135,9 +137,10 @@ def _compared(setup: Setup) -> dict[str, Any]:
 
 
 def _model(setup: Setup, names: Mapping[str, Any]) -> str:
+    """An expression for the model."""
     if setup.model in names and setup.model.isidentifier():
         if is_model(names[setup.model]):
-            return f"model = {setup.model}"
+            return setup.model
         source, further = setup.model, [f"name={setup.model!r}"]
     else:
         source, further = repr(setup.model), []
@@ -149,7 +152,7 @@ def _model(setup: Setup, names: Mapping[str, Any]) -> str:
     if examples:
         given = examples[0] if len(examples) == 1 else f"({', '.join(examples)})"
         further = [f"example_inputs={given}", *further]
-    return f"model = wb.load_model({', '.join([source, *further])})"
+    return f"wb.load_model({', '.join([source, *further])})"
 
 
 def _brings_data(setup: Setup, names: Mapping[str, Any]) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.controller.recorded_runs.runs_view import RunsView
 from workbench.errors import RunError
+from workbench.models import Model
 from workbench.runs import Run, resume
 from workbench.runs.run_title import step_word
 
@@ -24,6 +25,8 @@ class RunResumption:
         """Called with a run that is resumed."""
         self.refusal: Callable[[Run], str] = lambda _: ""
         """Returns why a run cannot be resumed now; empty: it can."""
+        self.model_for: Callable[[Run], Model | None] = lambda _: None
+        """Returns the model that a run needs to be resumed, see `needs_model`; None: none."""
         self._view = view
         self._resumed: list[Run] = []
 
@@ -34,7 +37,7 @@ class RunResumption:
             run.resume()
             self._show(run)
         else:
-            self._show(resume(run))
+            self._show(resume(run, model=self.model_for(run)))
 
     def train_further(self, run: Run, total: int) -> None:
         """Resume a run that has ended from its latest checkpoint, to more steps than it has taken.
@@ -48,7 +51,7 @@ class RunResumption:
         if total <= taken:
             raise RunError(f"The run has taken {taken:,} {name}: give a larger total.")
         settings: dict[str, Any] = {name: total}
-        self._show(resume(run, **settings))
+        self._show(resume(run, model=self.model_for(run), **settings))
 
     def _check(self, run: Run) -> None:
         if refusal := self.refusal(run):

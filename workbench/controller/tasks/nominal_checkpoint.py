@@ -49,7 +49,9 @@ class NominalCheckpointTask(Task):
         given: Sequence[str],  # noqa: ARG002
     ) -> list[str]:
         settings = _settings(setup, values)
-        return [f"nominal = {call_text('wb.generate_artifacts', ['model', 'data=data'], settings)}"]
+        model, data = setup.variables
+        call = call_text("wb.generate_artifacts", [model, f"data={data}"], settings)
+        return [f"nominal = {call}"]
 
 
 def _settings(setup: Setup, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -264,6 +264,13 @@ def _check_code(
         )
 
 
+def needs_model(run: Run) -> bool:
+    """Whether `run` can only be resumed with its model: its own code, which is not executed from a
+    record, builds it."""
+    known = run.code is not None or _needs_no_code(run, run.config)
+    return not known and not load_saved(run.folder.model_path).buildable
+
+
 def _code(
     run: Run, given: Model | None, config: TrainingConfig, settings: dict[str, Any]
 ) -> UserCode:

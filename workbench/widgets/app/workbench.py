@@ -85,6 +85,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
                 on_compare=self._recorded.compare,
                 on_resume=self._resumed,
                 resume_refusal=self._controller.resume_refusal,
+                model_to_resume=self._controller.model_to_resume,
                 on_restore=self.restore,
                 on_personalise=self._personalise,
                 on_changes=self._runs_changed,

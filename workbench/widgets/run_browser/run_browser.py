@@ -15,6 +15,7 @@ from workbench.controller.recorded_runs.recorded_runs import RecordedRuns
 from workbench.controller.recorded_runs.run_detail import FOLDER_GONE, RunDescription
 from workbench.controller.recorded_runs.runs_view import Outcome
 from workbench.load.base_sample import base_samples
+from workbench.models import Model
 from workbench.runs import Run
 from workbench.runs.listing import Changes
 from workbench.runs.trash import is_deleted
@@ -48,6 +49,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         on_compare: Callable[[list[Run]], None] | None = None,
         on_resume: Callable[[Run], None] | None = None,
         resume_refusal: Callable[[Run], str] = lambda _: "",
+        model_to_resume: Callable[[Run], Model | None] = lambda _: None,
         on_restore: Callable[[Run], None] | None = None,
         on_personalise: Callable[[Run], None] | None = None,
         on_changes: Callable[[Changes], None] = lambda _: None,
@@ -63,6 +65,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
                 is shown below the list.
             on_resume: called with a run that is resumed.
             resume_refusal: returns why a run cannot be resumed now; empty: it can.
+            model_to_resume: returns the model that a run needs to be resumed; None: none.
             on_restore: called with the open run, to restore its settings; None: no button.
             on_personalise: called with a run to fine-tune on own examples; None: no button.
             on_changes: called with each change of the list.
@@ -99,6 +102,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.on_compare = on_compare or self._show_comparison
         self._runs.resumption.on_resume = on_resume
         self._runs.resumption.refusal = resume_refusal
+        self._runs.resumption.model_for = model_to_resume
         self._runs.on_restore = on_restore
         self._runs.on_personalise = on_personalise
         self.table.folder = self._runs.folder

@@ -1,0 +1,48 @@
+"""The model with which a page resumes a run that its user's own code built."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import workbench as wb
+from tests.runs.written import steps, write_run
+from workbench.controller.jobs.model_to_resume import model_to_resume
+from workbench.controller.setup import Setup
+from workbench.errors import RunError
+from workbench.models import Model
+from workbench.runs import Run
+
+
+class Net(torch.nn.Linear):
+    """The user's."""
+
+
+def own_model(name: str) -> Model:
+    return wb.load_model(Net(3, 2), example_inputs=torch.zeros(4, 3), name=name)
+
+
+def run_of(model: Model) -> Run:
+    run = write_run(model.name, [steps(1, [0.1])], {"status": "interrupted"}, engine="pytorch")
+    model.save(run.folder.model_path)
+    run.folder.write_spec({**run.spec, "model": model.name})
+    return Run(run.folder)
+
+
+def test_it_is_the_chosen_one_if_that_is_its_model() -> None:
+    model = own_model("net")
+    assert model_to_resume(run_of(model), Setup(model="net"), lambda _: lambda: model) is model
+
+
+@pytest.mark.parametrize("chosen", [None, own_model("other")])
+def test_another_model_is_refused_with_what_to_do(chosen: Model | None) -> None:
+    with pytest.raises(RunError, match="Execute the cell that defines net, choose it in Model"):
+        model_to_resume(run_of(own_model("net")), Setup(), lambda _: lambda: chosen)
+
+
+def test_a_run_of_a_sample_needs_none() -> None:
+    def never() -> Model | None:
+        raise AssertionError("nothing is loaded")
+
+    run = run_of(wb.load_model("digits-mlp"))
+    assert model_to_resume(run, Setup(model="net"), lambda _: never) is None
