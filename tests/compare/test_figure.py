@@ -46,7 +46,7 @@ def test_a_bar_is_a_ratio_with_its_interval(runs: dict[str, Run]) -> None:
         assert list(interval.get_ydata()) == [row, row]
     assert list(one.get_xdata()) == [1.0, 1.0]
     texts = [(text.get_position(), text.get_text().strip()) for text in ratios.texts]
-    assert [text for _, text in texts] == ["1.00", "2.00"]
+    assert [text for _, text in texts] == ["1.00", "2.0"]
     np.testing.assert_allclose([place for place, _ in texts], [(1.0, 0), (2.0, 1)], rtol=1e-9)
     assert not any(text.get_clip_on() for text in ratios.texts)
     assert names(ratios) == ["pytorch", "ondevice"]

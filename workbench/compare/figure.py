@@ -10,9 +10,8 @@ import numpy as np
 
 from workbench.compare.columns import MARK
 from workbench.compare.statistics import Ratio
-from workbench.compare.verdict import Verdict
+from workbench.compare.verdict import Verdict, ratio_numbers
 from workbench.display.encodable import printable
-from workbench.display.number_format import significant
 from workbench.figures.engine_style import line_style
 from workbench.figures.static_figure import caption, make_figure, note_if_empty
 from workbench.runs import Run
@@ -82,7 +81,7 @@ def _draw_ratios(axes: Axes, comparison: Compared) -> None:
         axes.text(
             ratio.high if np.isfinite(ratio.high) else ratio.median,
             row,
-            f"  {significant(ratio.median)}",
+            f"  {ratio_numbers(ratio)[0]}",
             va="center",
             ha="left",
             fontsize=8,

@@ -137,8 +137,7 @@ def _clause(engine: str, reference: str, ratio: Ratio, *, paired: bool = True) -
         ratio: of their throughput.
         paired: whether they were measured in rounds, so that there should be an interval.
     """
-    digits = _digits(ratio)
-    median, low, high = (_number(each, digits) for each in ratio)
+    median, low, high = ratio_numbers(ratio)
     known = math.isfinite(ratio.low)
     missing = " (too few rounds for an interval)" if paired else ""
     interval = f" ({low} to {high})" if known else missing
@@ -149,7 +148,7 @@ def _clause(engine: str, reference: str, ratio: Ratio, *, paired: bool = True) -
     if ratio.median < FAR:
         # Far below 1 the inverse is easier to read.
         inverse = Ratio(*(1 / each if each else math.inf for each in ratio))
-        median, high, low = (_number(each, digits) for each in inverse)
+        median, high, low = (_number(each, _digits(ratio)) for each in inverse)
         interval = f" ({low} to {high})" if known else missing
         return f"{engine} is slower, taking {median} times as long as {reference}{interval}"
     if ratio.median < 1:
@@ -194,9 +193,16 @@ def ratio_text(ratio: Ratio, *, interval: bool = True) -> str:
         ratio: of two throughputs; below 0.1 the sentence has its inverse instead.
         interval: whether to write the interval, if there is one.
     """
-    median, low, high = (_number(each, _digits(ratio)) for each in ratio)
+    median, low, high = ratio_numbers(ratio)
     known = interval and math.isfinite(ratio.low)
     return f"{median}× ({low} to {high})" if known else f"{median}×"  # noqa: RUF001
+
+
+def ratio_numbers(ratio: Ratio) -> tuple[str, str, str]:
+    """Median and limits of a ratio, with the same digits wherever they are written: two, and three
+    near 1."""
+    median, low, high = (_number(each, _digits(ratio)) for each in ratio)
+    return median, low, high
 
 
 def _digits(ratio: Ratio) -> int:

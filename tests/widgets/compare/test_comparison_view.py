@@ -10,10 +10,11 @@ import pytest
 
 import workbench as wb
 from tests.controller.recording_view import until
-from tests.runs.written import DONE, steps, write_run
+from tests.runs.written import DONE, append, steps, write_run
 from workbench.compare import Comparison
 from workbench.compare.lockstep import make_plan
 from workbench.figures.curve_style import curve_styles
+from workbench.machine.load import Load
 from workbench.widgets.compare.comparison_view import PERIOD_S, READING
 from workbench.widgets.compare.ratio_bars import RatioBars
 
@@ -95,12 +96,23 @@ def test_a_comparison_says_what_it_waits_for_and_that_its_ratios_are_so_far() ->
     lockstep.phase = "waiting for a quiet machine: quiet for 0.5 s"
     bars.show(made, {})
     assert bars.verdict == "Waiting for a quiet machine: quiet for 0.5 s."
-    taken = [STARTED, steps(1, [0.1] * 30)]
+    taken = [STARTED, steps(1, [0.1] * 10)]
     lockstep.runs = {name: write_run("a", taken, engine=name, steps=40) for name in made.engines}
     lockstep.phase = ""
-    bars.show(made, curve_styles(dict.fromkeys(made.engines, "fake")))
+    styles = curve_styles(dict.fromkeys(made.engines, "fake"))
+    bars.show(made, styles)
+    assert (bars.bars, bars.awaited) == ([], 2)
+    assert bars.verdict.startswith("The first rounds are in progress"), "of five rounds"
+    made._loads = [Load(10.0, 0.0, 2)]
+    for run in made.runs.values():
+        append(run.folder.events_path, [steps(11, [0.1] * 20)])
+    bars.show(made, styles)
     assert len(bars.bars) == 2
     assert bars.verdict.endswith("these are the figures so far.")
+    assert (bars.badge, bars.level) == ("so far", "unknown"), "not quiet: it has not ended"
+    made._loads = [Load(10.0, 9.0, 2)]
+    bars.show(made, styles)
+    assert (bars.badge, bars.level) == ("machine was busy", "busy")
 
 
 def test_a_comparison_with_one_engine_left_says_that_no_ratio_will_come() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli.printing.output import echo, frame_rows, print_json, print_rows
@@ -10,8 +11,8 @@ from workbench.display.number_format import significant
 if TYPE_CHECKING:
     from workbench.compare import Comparison
 
-SIGNIFICANT = ("samples_per_s", "ratio", "ratio_low", "ratio_high")
-"""Columns formatted with `significant`."""
+RATIO = ("ratio", "ratio_low", "ratio_high")
+"""Columns with the digits of the verdict."""
 SENTENCES = ("pytorch_fallbacks", "warning")
 """Columns printed below the table."""
 
@@ -23,17 +24,22 @@ def print_comparison(comparison: Comparison, json: bool) -> None:
         print_json(_document(comparison, rows))
         return
     from workbench.compare import MARK
+    from workbench.compare.statistics import Ratio
+    from workbench.compare.verdict import ratio_numbers
 
     pytorch_fallbacks = comparison.pytorch_fallbacks
     for row in rows:
         row["engine"] += MARK * (row["engine"] in pytorch_fallbacks)
-        for name in SIGNIFICANT:
-            row[name] = None if row[name] is None else significant(row[name])
+        speed = row["samples_per_s"]
+        row["samples_per_s"] = None if speed is None else significant(speed)
+        found = Ratio(*(math.nan if row[name] is None else row[name] for name in RATIO))
+        for name, value, text in zip(RATIO, found, ratio_numbers(found), strict=True):
+            row[name] = text if math.isfinite(value) else None
         for name in SENTENCES:
             del row[name]
     # The verdict comes first: a ratio from a busy machine is not read before that is known.
     echo(f"{comparison.verdict().sentence}\n")
-    print_rows(rows, "No engine ran.", right=SIGNIFICANT)
+    print_rows(rows, "No engine ran.", right=("samples_per_s", *RATIO))
     echo(f"\n{comparison.caption}")
     for engine, cause in comparison.errors.items():
         echo(f"{engine} failed: {cause}")

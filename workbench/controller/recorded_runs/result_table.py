@@ -8,6 +8,8 @@ from html import escape
 from typing import NamedTuple
 
 from workbench.compare import Comparison, RunComparison
+from workbench.compare.statistics import Ratio
+from workbench.compare.verdict import ratio_numbers
 from workbench.controller.recorded_runs.run_detail import metric_text
 from workbench.display.number_format import loss_text, significant
 from workbench.display.quantities import duration_text
@@ -75,8 +77,8 @@ SPEEDS = ("samples_per_s", "ratio", "ratio_low", "ratio_high")
 def _ratio_text(median: float, low: float, high: float) -> str:
     if not math.isfinite(median):
         return NONE
-    interval = f" ({significant(low)} to {significant(high)})" if math.isfinite(low) else ""
-    return f"{significant(median)}{interval}"
+    written, lowest, highest = ratio_numbers(Ratio(median, low, high))
+    return f"{written} ({lowest} to {highest})" if math.isfinite(low) else written
 
 
 def _row(name: str, run: Run, measured_per_s: float) -> list[str]:

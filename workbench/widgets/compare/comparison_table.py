@@ -10,6 +10,8 @@ import anywidget
 import traitlets
 
 from workbench.compare import COLUMNS, Comparison, RunComparison
+from workbench.compare.statistics import Ratio
+from workbench.compare.verdict import ratio_numbers
 from workbench.widgets.bundle import bundle
 from workbench.widgets.charts import OF_ROUNDS
 from workbench.widgets.engine_styles import HasEngineStyles, engine_styles
@@ -35,7 +37,8 @@ APART = {
 }
 """Meaning of a column where it differs for runs that were measured one by one."""
 
-INTERVAL = ("ratio_low", "ratio_high")
+RATIO = ("ratio", "ratio_low", "ratio_high")
+"""The columns of a ratio, which are sent as they are written: as in the verdict."""
 
 
 class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
@@ -110,7 +113,7 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
             {
                 "engine": engine,
                 "note": row["pytorch_fallbacks"],
-                "cells": {key: _cell(row[key]) for key in (*SHOWN, *INTERVAL, "rounds")},
+                "cells": {key: _cell(row[key]) for key in (*SHOWN, "rounds")} | _ratio_cells(row),
             }
             for engine, row in zip(frame.index, frame.to_dict("records"), strict=True)
         ]
@@ -123,6 +126,12 @@ def _columns(*, together: bool) -> list[dict[str, str]]:
         for key, (label, unit) in SHOWN.items()
         if together or key not in OF_TOGETHER
     ]
+
+
+def _ratio_cells(row: Mapping[Any, Any]) -> dict[str, str | None]:
+    found = Ratio(*(float(row[name]) for name in RATIO))
+    cells = zip(RATIO, found, ratio_numbers(found), strict=True)
+    return {name: text if math.isfinite(value) else None for name, value, text in cells}
 
 
 def _cell(value: Any) -> float | str | None:

@@ -10,7 +10,7 @@ import anywidget
 import traitlets
 
 from workbench.compare import Comparison, RunComparison
-from workbench.compare.statistics import Ratio
+from workbench.compare.statistics import MIN_ROUNDS, Ratio
 from workbench.compare.verdict import ratio_text
 from workbench.widgets.bundle import bundle
 
@@ -21,7 +21,12 @@ PRESS_COMPARE = (
 )
 SO_FAR = " The comparison is still in progress: these are the figures so far."
 STARTING = "The engines are starting; the ratios appear with the first measured steps."
-FIRST_ROUND = "The first round is in progress; the ratios appear once every engine has taken it."
+FIRST_ROUNDS = (
+    "The first rounds are in progress; the ratios appear with their intervals, after "
+    f"{MIN_ROUNDS} rounds."
+)
+UNFINISHED = "so far"
+"""The badge of a comparison in progress whose machine was quiet until now."""
 ONE_ENGINE = "There is no ratio, as there is only one engine: choose another to compare it with."
 
 
@@ -93,7 +98,9 @@ class RatioBars(anywidget.AnyWidget):
         ended = comparison.ended
         frame = comparison.table()
         failed = sum(run.error is not None for run in comparison.runs.values())
-        no_ratio = not ended and len(frame) - failed > 1 and frame["ratio"].notna().sum() < 2
+        # A ratio of few rounds may be far off: the first steps of an engine are slow.
+        known = frame["ratio_low"].notna().sum()
+        no_ratio = not ended and len(frame) - failed > 1 and known < 2
         alone = not ended and len(frame) == 1
         if (no_ratio or alone) and isinstance(comparison, Comparison):
             self.clear(_hint(comparison), 0 if alone else len(frame))
@@ -120,6 +127,8 @@ class RatioBars(anywidget.AnyWidget):
             self._sentence, self.badge, self.level = verdict
             if not ended and len(bars) > 1 and isinstance(comparison, Comparison):
                 self._sentence += SO_FAR
+                if verdict.level == "quiet":
+                    self.badge, self.level = UNFINISHED, "unknown"
             self.remark(self._remark)
         self.summary = badge
 
@@ -133,4 +142,4 @@ def _hint(comparison: Comparison) -> str:
     if len(comparison.engines) == 1:
         return ONE_ENGINE
     all_started = phase == "running" and len(comparison.runs) == len(comparison.engines)
-    return FIRST_ROUND if all_started else STARTING
+    return FIRST_ROUNDS if all_started else STARTING

@@ -19,7 +19,7 @@ interface Row {
   engine: string;
   /** Fallbacks to PyTorch, in sentences; empty if there are none. */
   note: string;
-  /** Values by the key of their column; null where there is none. */
+  /** Values by the key of their column; null where there is none. Those of a ratio as they are written. */
   cells: Record<string, Cell>;
 }
 
@@ -51,7 +51,6 @@ const MARK = "*";
 
 const FORMATS: Record<string, (value: number) => string> = {
   samples_per_s: formatSignificant,
-  ratio: (value) => `${formatSignificant(value)}×`,
   steps: formatWhole,
   startup_s: (value) => value.toFixed(1),
   final_loss: formatLoss,
@@ -62,13 +61,13 @@ function cellOf(row: Row, column: Column, reference: string): HTMLTableCellEleme
   const value = row.cells[column.key] ?? null;
   const cell = element("td");
   if (value === null) cell.append("–");
-  else if (typeof value === "string") cell.append(value);
+  else if (typeof value === "string") cell.append(column.key === "ratio" ? `${value}×` : value);
   else cell.append((FORMATS[column.key] ?? formatMegabytes)(value));
   const { ratio_low: low, ratio_high: high } = row.cells;
   if (column.key === "ratio" && value !== null) {
     const interval =
-      typeof low === "number" && typeof high === "number"
-        ? `${formatSignificant(low)} to ${formatSignificant(high)}`
+      low && high
+        ? `${low} to ${high}`
         : row.cells["rounds"] === 0
           ? "no interval"
           : "too few rounds";
