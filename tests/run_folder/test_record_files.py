@@ -118,14 +118,14 @@ def test_a_run_is_named_by_its_time_and_label(tmp_path: Path) -> None:
     assert before - 0.002 <= begun <= time.time()
     assert len(rest) == 5
     assert folder.path.is_dir()
-    assert len(time_stamp()) == len("20260101-000000-000ff")
+    assert len(time_stamp()) == len("20260101-000000-00000")
 
 
 def test_names_made_one_after_the_other_sort_so() -> None:
     names = []
     for _ in range(5):
         names.append(time_stamp())
-        time.sleep(0.002)
+        time.sleep(0.0001)
     assert names == sorted(names)
 
 

@@ -29,7 +29,7 @@ def test_a_spec_that_is_no_spec_is_refused(tmp_path: Path, content: str) -> None
 
 @pytest.mark.fault
 def test_a_folder_without_spec_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunFolderError, match="not a run folder"):
+    with pytest.raises(RunFolderError, match=r"spec\.json is missing"):
         RunFolder(tmp_path).read_spec()
 
 

@@ -9,6 +9,7 @@ from workbench.controller.footprint_prediction import ArtifactsWithFootprint
 from workbench.controller.forms.typed_settings import TypedSettings, refusal
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
+from workbench.controller.model.sources import lacks_example
 from workbench.controller.state import State
 from workbench.controller.tasks import TASKS
 from workbench.controller.tasks.task import TaskState
@@ -142,7 +143,8 @@ class Readiness(View):
             return
         wrong = self._wrong_model or self._wrong_data or self._wrong_artifacts
         if wrong:
-            self._show(State("idle", "error", wrong))
+            # A module that was just chosen is not wrong: the next field is to be filled in.
+            self._show(State("idle", "idle" if lacks_example(wrong) else "error", wrong))
         elif self._model is not None:
             self._show(State("idle", "idle", self._ready_text(self._model.name)))
         else:

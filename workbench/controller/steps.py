@@ -12,6 +12,7 @@ from workbench.controller.jobs.job import Job, model_of
 from workbench.controller.jobs.outcome import diverged
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
+from workbench.controller.model.sources import NEEDS_EXAMPLE, lacks_example
 from workbench.controller.setup import Setup
 from workbench.controller.state import State
 from workbench.controller.view import View
@@ -158,12 +159,9 @@ class StepsView(View):
         if self._loading:
             return Step("model", "Model", "busy", "loading")
         if self._model is None:
-            return Step(
-                "model",
-                "Model",
-                "needs",
-                "cannot be loaded" if self._model_problem else "choose a model",
-            )
+            refused = "cannot be loaded" if self._model_problem else "choose a model"
+            needed = NEEDS_EXAMPLE if lacks_example(self._model_problem) else refused
+            return Step("model", "Model", "needs", needed)
         if self._data_problem:
             return Step("model", "Model", "needs", self._data_problem)
         return Step("model", "Model", "done", self._model.name)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
+from workbench.display.number_format import significant
 from workbench.errors import ConfigError
 from workbench.graph_view.description import GraphDescription
 from workbench.profiling.engine_profile import EngineProfile
@@ -106,7 +107,7 @@ def _sentence(
     if not missed:
         return f"{said}."
     worst = sorted(missed.items(), key=lambda item: -item[1])
-    names = ", ".join(f"{op} ({us / 1000:.2f} ms)" for op, us in worst[:4])
+    names = ", ".join(f"{op} ({significant(us)} µs)" for op, us in worst[:4])
     more = f" and {len(worst) - 4} more" if len(worst) > 4 else ""
     return (
         f"{said}; the rest, {names}{more}, belongs to another graph, or to nodes that ONNX Runtime "

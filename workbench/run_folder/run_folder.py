@@ -27,9 +27,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -155,16 +155,18 @@ class RunFolder:
             RunFolderError: see `read_spec`.
         """
         path = self.spec_path
-        try:
-            spec = read_json(path)
-        except FileNotFoundError:
-            raise RunFolderError(f"{self.path} is not a run folder: it has no spec.json.") from None
-        version = spec.get("format")
-        if not isinstance(version, int):
-            raise RunFolderError(f"{path} has no format version; it is not of a run.")
+        with _advising("Restore it from a copy, or delete the run."):
+            try:
+                spec = read_json(path)
+            except FileNotFoundError:
+                raise RunFolderError(f"{path} is missing.") from None
+            version = spec.get("format")
+            if not isinstance(version, int):
+                raise RunFolderError(f"{path} has no format version; it is not of a run.")
         what = f"Run {self.id}"
         refuse_newer_format(version, FORMAT_VERSION, what, RunFolderError, " to open it")
-        return spec, check_record(SpecRecord, spec, path).config
+        with _advising("Restore it from a copy, or delete the run."):
+            return spec, check_record(SpecRecord, spec, path).config
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         write_json(self.summary_path, summary)
@@ -176,12 +178,13 @@ class RunFolder:
             RunFolderError: it is corrupt.
         """
         path = self.summary_path
-        try:
-            summary = read_json(path)
-        except FileNotFoundError:
-            return None
-        check_record(SummaryRecord, summary, path)
-        return summary
+        with _advising("Remove it to use the rest of the record."):
+            try:
+                summary = read_json(path)
+            except FileNotFoundError:
+                return None
+            check_record(SummaryRecord, summary, path)
+            return summary
 
     def checkpoints(self) -> list[Path]:
         """The checkpoint folders, oldest first; they may be corrupt. Links are left out."""
@@ -232,7 +235,16 @@ def _step_of(checkpoint: Path) -> str | None:
 
 
 def time_stamp() -> str:
-    """A unique name that sorts by time, in milliseconds."""
+    """A name that sorts by time, to ten microseconds."""
     now = time.time()
     clock = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
-    return f"{clock}-{int(now * 1000) % 1000:03d}{secrets.token_hex(1)}"
+    return f"{clock}-{int(now * 100_000) % 100_000:05d}"
+
+
+@contextlib.contextmanager
+def _advising(advice: str) -> Iterator[None]:
+    """Say after the message of an error what to do."""
+    try:
+        yield
+    except RunFolderError as error:
+        raise RunFolderError(f"{error} {advice}") from None

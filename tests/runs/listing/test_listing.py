@@ -257,7 +257,7 @@ UNREADABLE: dict[str, tuple[str, Callable[[Path], object], str]] = {
         "written by a newer workbench",
     ),
     "no JSON": ("spec.json", lambda path: path.write_text("{"), "is not valid JSON"),
-    "no spec": ("spec.json", lambda path: path.unlink(), "it has no spec.json"),
+    "no spec": ("spec.json", lambda path: path.unlink(), "spec.json is missing. Restore it"),
     "a wrong setting": (
         "spec.json",
         lambda path: changed(path, lambda spec: {**spec, "samples": "many"}),

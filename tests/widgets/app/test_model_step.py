@@ -126,12 +126,16 @@ def test_a_refused_example_input_is_marked_at_its_field(make_page: MakePage) -> 
     names = {"net": torch.nn.Linear(3, 2), "x": np.ones((4, 5), np.float32)}
     page._controller.sources.names = lambda: names
     step.field.value = "net"
-    until(lambda: "name an example input" in step.example_inputs.problem)
+    until(lambda: "name an example input" in page.status.message)
+    assert (page.status.level, step.example_inputs.problem) == ("idle", ""), "nothing is wrong yet"
+    assert step.example_inputs.description.startswith("Needed now.")
+    assert page.bar.steps[0]["note"] == "needs an example input"
     step.example_inputs.value = "xx"
     until(lambda: "The notebook has no 'xx'" in step.example_inputs.problem)
     step.example_inputs.value = "x"
     until(lambda: "fails on inputs of shape (4, 5)" in step.example_inputs.problem)
     until(lambda: step.field.problem == "")
+    assert not step.example_inputs.description.startswith("Needed now.")
     step.field.value = "digits-mpl"
     until(lambda: "digits-mlp" in step.field.problem and not step.example_inputs.problem)
 

@@ -30,8 +30,16 @@ NAME_EXAMPLE = (
     "Example input."
 )
 
+NEEDS_EXAMPLE = "needs an example input"
+"""The state of a module that was chosen and has none yet, which is no error."""
+
 OF_EXAMPLES = ("example_inputs", "example inputs", "Example input")
 """What a problem of the example inputs calls them."""
+
+
+def lacks_example(problem: str) -> bool:
+    """Whether this problem of a model is that its example input is still to be named."""
+    return problem.endswith(NAME_EXAMPLE)
 
 
 def takes_examples(source: str, value: object) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.controller import Controller
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
-from workbench.controller.model.sources import model_or_name, split_names
+from workbench.controller.model.sources import lacks_example, model_or_name, split_names
 from workbench.controller.model.target_names import (
     csv_columns,
     has_target_field,
@@ -37,6 +37,10 @@ CARD_HINT = "Choose a sample, a module of this notebook, an .onnx file or packag
 LAYERS_HINT = "The layers of the model that you choose appear here."
 LOADING_HINT = "Building the model to list its layers …"
 DATA_HINT = "Rows of the dataset appear here once one is chosen; samples bring their own."
+
+OF_EXAMPLE_INPUTS = "Array or tensor, batch first; several: a, b"
+NEEDED = "Needed now. "
+"""Before the description of a field that the chosen model cannot do without."""
 
 
 class ModelView(StandaloneStep):
@@ -69,7 +73,7 @@ class ModelView(StandaloneStep):
             label="Example input",
             list_label="Arrays of the notebook",
             placeholder="only for modules of the notebook",
-            description="Array or tensor, batch first; several: a, b",
+            description=OF_EXAMPLE_INPUTS,
         )
         self.dataset = ChoiceField(
             lambda text: dataset_options(sources, text),
@@ -220,8 +224,10 @@ class ModelStepView(View):
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._step.model = model
         wrong = self._step.field_of_model_problem(problem)
+        lacking = lacks_example(problem)
         for field in (self._step.field, self._step.example_inputs):
-            field.problem = problem if field is wrong else ""
+            field.problem = problem if field is wrong and not lacking else ""
+        self._step.example_inputs.description = f"{NEEDED if lacking else ''}{OF_EXAMPLE_INPUTS}"
         if model is None:
             self._step.card.clear("" if problem else CARD_HINT)
         else:

@@ -242,6 +242,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     const refused = model.get("problem");
     if (problem.textContent !== refused) problem.textContent = refused;
     problem.hidden = refused === "" || input.value !== model.get("value");
+    input.setAttribute("aria-invalid", String(!problem.hidden)); // what is typed now was not refused
   };
 
   const update = () => {
@@ -251,7 +252,6 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     input.disabled = model.get("disabled");
     about.textContent = model.get("description");
     showProblem();
-    input.setAttribute("aria-invalid", String(model.get("problem") !== ""));
   };
   const showValue = () => {
     input.value = model.get("value");

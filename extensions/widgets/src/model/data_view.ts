@@ -87,7 +87,7 @@ function table(columns: string[], rows: string[][], ranges: string[]): HTMLEleme
     { class: "wb-table", "aria-label": "Some rows" },
     element("thead", {}, element("tr", {}, ...head)),
     element("tbody", {}, ...body),
-    element("tfoot", {}, element("tr", {}, ...ranges.map((range) => element("td", {}, range)))),
+    element("tfoot", {}, element("tr", {}, ...ranges.map((range) => element("td", {}, evenDigits(range.split(" to ")).join(" to "))))),
   );
   const scrolled = { class: "wb-scroll", tabindex: "0", role: "group", "aria-label": "Some rows" };
   return element("div", scrolled, made);

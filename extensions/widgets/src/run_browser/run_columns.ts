@@ -94,7 +94,9 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
 function shortReason(row: RunRow): string {
   const [folder] = row.reason.match(/\/\S*\//) ?? [""];
   const told = row.reason.replaceAll(folder, "").replace(`Run ${row.id} `, "");
-  return told.replace(/^was /, "Was ");
+  const whole = told.replace(/^was /, "Was ");
+  // What is wrong has no room behind a value of many letters.
+  return whole.replace(/\S{33,}/g, (word) => `${word.slice(0, 16)}…${word.slice(-8)}`);
 }
 
 function fillStatus(row: RunRow): Node[] {

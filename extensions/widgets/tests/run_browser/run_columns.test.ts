@@ -30,6 +30,9 @@ describe("the name", () => {
   it("says why a run cannot be read, before its path and id would take the room", () => {
     const why = (reason: string) => text("name", row("a", { id: "2026-a", status: "unreadable", reason }));
     expect(why("/home/x/runs/2026-a/spec.json is not valid JSON: line 1.")).toContain("spec.json is not valid JSON");
+    expect(why(`/home/x/runs/2026-a/summary.json is corrupt: steps=1${"0".repeat(99)}: is too large.`)).toContain(
+      "summary.json is corrupt: steps=1000000000…0000000: is too large.",
+    );
     expect(why("Run 2026-a was written by a newer workbench.")).toContain("Was written by a newer workbench.");
   });
 
