@@ -76,7 +76,7 @@ class SavedComparison(BaseModel):
 
     def as_loads(self) -> list[Load | None]:
         """The load of other programs in each round; None: not known."""
-        return [None if load is None else Load(**load.model_dump()) for load in self.loads]
+        return [None if load is None else Load.of(load.model_dump()) for load in self.loads]
 
     @classmethod
     def read(cls, path: Path) -> SavedComparison:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import psutil
@@ -37,6 +37,11 @@ class Load(NamedTuple):
     """CPU seconds of other programs, summed over the cores."""
     cores: int
     """Number of cores that this process may use."""
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Load:
+        """That of a record, which has been validated."""
+        return cls(record["wall_s"], record["other_s"], record["cores"])
 
     @property
     def other_cores(self) -> float:

@@ -74,6 +74,16 @@ def test_a_caption_is_silent_on_excluded_steps_where_none_are() -> None:
     assert caption(plot_run(run)).startswith("model-a on rows, batch 10, 1 thread; ")
 
 
+def test_a_run_that_was_measured_on_a_busy_machine_says_so() -> None:
+    load = {"event": "load", "step": 3, "wall_s": 10.0, "other_s": 12.0, "cores": 2}
+    run = write_run("a", [steps(1, [0.1] * 3), load], {"status": "completed"}, warmup_steps=0)
+    figure = plot_run(run)
+    assert figure.get_supxlabel().endswith(
+        "\nThe machine was busy while fake was measured (other programs used 1.2 of 2 cores): do "
+        "not trust its throughput."
+    )
+
+
 def test_runs_are_drawn_together_under_the_caption_of_the_first() -> None:
     runs = {
         engine: write_run(

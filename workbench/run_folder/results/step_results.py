@@ -75,7 +75,7 @@ class StepResults(NamedTuple):
             samples_per_s=_number(summary.get("samples_per_s")),
             best_loss=_number(summary.get("best_loss")),
             loss_curve=tuple(map(_number, summary["loss_curve"])),
-            load=None if load is None else Load(load["wall_s"], load["other_s"], load["cores"]),
+            load=None if load is None else Load.of(load),
         )
 
     def record(self) -> dict[str, Any]:
@@ -99,13 +99,7 @@ def _curve(points: NewPoints) -> tuple[float, ...]:
 
 def _load(points: NewPoints, warmup_steps: int) -> Load | None:
     """The load, unless most of the steps were taken without measuring it."""
-    load = total_load(
-        [
-            Load(event["wall_s"], event["other_s"], event["cores"])
-            for event in points.events
-            if event["event"] == "load"
-        ]
-    )
+    load = total_load([Load.of(event) for event in points.events if event["event"] == "load"])
     measured_s = float(points.seconds[points.step > warmup_steps].sum())
     return load if load is not None and load.wall_s >= COVERED * measured_s else None
 

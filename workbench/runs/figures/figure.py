@@ -18,6 +18,7 @@ from workbench.figures.static_figure import (
     note_if_empty,
 )
 from workbench.machine.machine import machine_sentence
+from workbench.runs.record.disturbances import disturbances
 from workbench.runs.record.history import evaluations_frame
 from workbench.runs.run_title import trained_by
 
@@ -54,8 +55,10 @@ def plot_runs(
     models = ", ".join(dict.fromkeys(str(run.spec["model"]) for run in runs.values()))
     figure, (loss, throughput, memory) = make_figure(3, f"{models} on {engines}")
     styles = line_styles({name: run.engine for name, run in runs.items()})
+    results = {}
     for name, run in runs.items():
         points, style = run.follow().poll() if read is None else read[name], styles[name]
+        results[name] = run.step_results(points)
         draw_loss(loss, name, style, points)
         draw_evaluations(loss, points, style)
         draw_throughput(throughput, name, style, points, run.config.warmup_steps)
@@ -63,7 +66,7 @@ def plot_runs(
     if len(loss.get_legend_handles_labels()[0]) > 1:
         loss.legend(fontsize=8)
     note_if_empty(throughput, UNMEASURED)
-    caption(figure, _run_caption(next(iter(runs.values()))))
+    caption(figure, "\n".join([_run_caption(next(iter(runs.values()))), *disturbances(results)]))
     return figure
 
 
