@@ -10,6 +10,7 @@
     ├── EngineError            an engine that is unknown, not available, or failed
     ├── RunError               a failed run; names engine, step and log
     └── RunFolderError         a run folder that cannot be read or is in use
+        └── DamagedRecordError  a record in it that no worker has written so
 
 A message says what is wrong, with which value, and what to do.
 """
@@ -78,6 +79,10 @@ class RunError(WorkbenchError):
 
 class RunFolderError(WorkbenchError):
     """A run folder that cannot be read, is from a newer version, or is in use."""
+
+
+class DamagedRecordError(RunFolderError):
+    """A record in a run folder is damaged: no worker has written it so."""
 
 
 def exception_text(error: BaseException) -> str:

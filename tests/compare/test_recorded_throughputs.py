@@ -49,7 +49,7 @@ def test_its_runs_have_its_figures_in_lists_too() -> None:
     assert first.load == second.load == LOAD, "that of the whole comparison"
     row = RowReader(second.folder).read()
     assert row.samples_per_s == second.samples_per_s
-    assert row.other_load == "other programs used 1.2 of 2 cores"
+    assert row.disturbance == "other programs used 1.2 of 2 cores"
     assert (second.summary or {})["status"] == "completed"
 
 

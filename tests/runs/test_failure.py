@@ -74,7 +74,7 @@ def test_an_unreadable_summary_is_the_cause() -> None:
     run = write_run("a", [], {"status": "completed"})
     run.folder.summary_path.write_text("{")
     found = cause(run)
-    assert (found["type"], found["traceback"]) == ("RunFolderError", "")
+    assert (found["type"], found["traceback"]) == ("DamagedRecordError", "")
     assert "summary.json" in found["message"]
     with pytest.raises(
         RunError, match=r"^The result of run .* cannot be read: .*summary\.json.*\nLog: "

@@ -14,7 +14,12 @@ from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
 from workbench.settings.config import make_config
 from workbench.worker.control import Control
-from workbench.worker.process import add_step_results, describe, write_early_stop
+from workbench.worker.process import (
+    add_step_results,
+    describe,
+    earlier_evaluation,
+    write_early_stop,
+)
 from workbench.worker.train_run import build_engine
 
 
@@ -89,11 +94,24 @@ def test_a_log_that_cannot_be_read_does_not_lose_the_summary(
 def test_figures_of_before_a_refused_resume_are_kept(tmp_path: Path) -> None:
     """Those of a comparison."""
     folder = RunFolder(tmp_path)
-    found = {"samples_per_s": 17.5, "loss_curve": [1.0], "best_loss": 1.0, "load": None}
+    refused = {"type": "E", "message": "It broke.", "traceback": ""}
+    found = {"samples_per_s": 17.5, "resume_error": refused}
     folder.write_summary({"engine": "fake", "status": "completed", "steps": 3, **found})
+    before = folder.read_summary()
     spec = {"config": make_config({"engine": "fake", "steps": 9}).model_dump(), "samples": 30}
     add_step_results(folder, spec)
-    assert (folder.read_summary() or {}).items() >= found.items()
+    assert folder.read_summary() == before
+
+
+def test_an_event_of_a_newer_version_does_not_prevent_resuming(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    events = EventWriter(folder.events_path)
+    events.write("novel", step=None)
+    events.write("evaluation", step=3, epoch=1, loss=0.5, accuracy=None)
+    events.write("evaluation", step=6, epoch=2, loss=0.25, accuracy=None)
+    events.close()
+    assert earlier_evaluation(folder, 5) == {"loss": 0.5, "accuracy": None}
+    assert earlier_evaluation(folder, 2) is None
 
 
 def test_a_run_that_failed_keeps_its_last_evaluation(tmp_path: Path) -> None:

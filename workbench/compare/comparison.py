@@ -47,7 +47,7 @@ class Comparison:
     ) -> None:
         self.id = comparison_id
         self.engines = engines
-        self._plan = plan
+        self.plan = plan  # how its steps are divided
         self._loads = loads
         self._lockstep = lockstep
         self._loaded_runs = {} if runs is None else runs
@@ -113,7 +113,7 @@ class Comparison:
     def progress(self) -> Progress:
         """Progress in optimizer steps, summed over the engines."""
         done = sum(run.progress.done_steps for run in self.runs.values())
-        return Progress(done, self._plan.total * len(self.engines))
+        return Progress(done, self.plan.total * len(self.engines))
 
     @property
     def error(self) -> str | None:
@@ -219,13 +219,13 @@ class Comparison:
 
     def rounds(self, engine: str) -> Any:
         """Samples per second of `engine` in each measured round: float64, shape (rounds,)."""
-        steps = taken_in_turn(self._steps(engine), self.runs[engine], self._plan.total)
-        return rounds_of(steps.seconds, steps.samples, self._plan.unmeasured, self._plan.burst)
+        steps = taken_in_turn(self._steps(engine), self.runs[engine], self.plan.total)
+        return rounds_of(steps.seconds, steps.samples, self.plan.unmeasured, self.plan.burst)
 
     @property
     def unmeasured_steps(self) -> int:
         """Number of first steps of each engine that are excluded from throughput and ratio."""
-        return self._plan.unmeasured
+        return self.plan.unmeasured
 
     @property
     def caption(self) -> str:
@@ -233,7 +233,7 @@ class Comparison:
         if not self.runs:
             return ""
         note = ratio_note(self.speeds(), len(self.engines))
-        return f"{caption_of(self.runs, self._plan)}{'. ' * bool(note)}{note}"
+        return f"{caption_of(self.runs, self.plan)}{'. ' * bool(note)}{note}"
 
     def verdict(self) -> Verdict:
         """Interpretation of the ratios, their certainty, and whether the machine was quiet."""

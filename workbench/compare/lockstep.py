@@ -36,6 +36,11 @@ class LockstepPlan(NamedTuple):
         """Number of steps per engine before the first round: the warm-up, at least one."""
         return max(1, self.warmup)
 
+    @property
+    def rounds(self) -> int:
+        """Number of whole rounds."""
+        return (self.total - self.unmeasured) // self.burst
+
 
 def make_plan(steps: int, warmup_steps: int) -> LockstepPlan:
     """Divide `steps` into a warm-up and about twenty rounds of equal bursts."""

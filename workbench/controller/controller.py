@@ -82,7 +82,7 @@ class Controller:
         self._engines = RequestThread("workbench-engines", self._on_side_error)
         find, load = self._models.loading_of, self._models.loading_with_data
         self.model_to_resume = partial(model_to_resume, setup=self.setup, find=find)
-        """The model that a run needs to be resumed, if it is the chosen one."""
+        """Returns the model that a run needs to be resumed: the chosen one; None: it needs none."""
         self.artifacts = Predictor(self.views, load, find)
         self.tasks = TaskRunner(self.views, self.setup, find, load)
         self.views.add(self.tasks, self._models.check)

@@ -83,8 +83,10 @@ class Setup:
         of the notebook that it loads them from, which it would replace."""
         texts = (self.model, self.dataset, self.example_inputs)
         used = {name.strip() for text in texts for name in text.split(",")}
-        model, data = (f"wb_{name}" if name in used else name for name in ("model", "data"))
-        return model, data
+        free = "wb_" if used & {"model", "data"} else ""
+        while used & {f"{free}model", f"{free}data"}:
+            free += "_"
+        return f"{free}model", f"{free}data"
 
     def copy(self) -> Setup:
         """A copy, independent of later changes."""

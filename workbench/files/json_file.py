@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.display.encodable import encodable_json
-from workbench.errors import RunFolderError
+from workbench.errors import DamagedRecordError, RunFolderError
 
 LARGEST_BYTES = 64 * 2**20
 """A larger file is not read; the largest files of the workbench have some MB."""
@@ -21,8 +21,8 @@ def read_json(path: Path) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: there is no such file.
-        RunFolderError: it is not a regular file, too large, cannot be read, or is not a JSON
-            object.
+        RunFolderError: it cannot be read.
+        DamagedRecordError: it is not a regular file, too large, or not a JSON object.
     """
     try:
         text = _read(path)
@@ -34,9 +34,9 @@ def read_json(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise RunFolderError(f"{path} cannot be read: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:
-        raise RunFolderError(f"{path} is not valid JSON: {error}.") from None
+        raise DamagedRecordError(f"{path} is not valid JSON: {error}.") from None
     if not isinstance(content, dict):
-        raise RunFolderError(f"{path} holds {text.decode()[:40].strip()}, not a JSON object.")
+        raise DamagedRecordError(f"{path} holds {text.decode()[:40].strip()}, not a JSON object.")
     return content
 
 
@@ -47,9 +47,9 @@ def _read(path: Path) -> bytes:
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise RunFolderError(f"{path} is not a file.")
+            raise DamagedRecordError(f"{path} is not a file.")
         if status.st_size > LARGEST_BYTES:
-            raise RunFolderError(
+            raise DamagedRecordError(
                 f"{path} is larger than {LARGEST_BYTES // 2**20} MiB, so it is no record of "
                 "the workbench."
             )

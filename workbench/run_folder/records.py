@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
-from workbench.errors import RunFolderError
+from workbench.errors import DamagedRecordError
 from workbench.machine.threads import RECORD
 from workbench.run_folder.loss_curve import MOST_POINTS
 from workbench.run_folder.statistics import Count, Statistics
@@ -124,7 +124,7 @@ class SummaryRecord(_Record):
     """Why the run could not be resumed since; the other fields are from before."""
     steps: Count | None = None
     samples_per_s: float | None = Field(default=None, allow_inf_nan=False, ge=0)
-    """This and the next three: see `StepResults`."""
+    """This, `best_loss`, `loss_curve` and `load`: see `StepResults`."""
     best_loss: float | None = Field(default=None, allow_inf_nan=False)
     loss_curve: list[FiniteFloat | None] | None = Field(default=None, max_length=MOST_POINTS)
     load: LoadRecord | None = None
@@ -140,12 +140,12 @@ def check_record(kind: type[Record], content: dict[str, Any], path: Path) -> Rec
     """`content`, read from `path`, as a validated `kind`. Names in it are not imported.
 
     Raises:
-        RunFolderError: a field is missing or invalid; names it.
+        DamagedRecordError: a field is missing or invalid; names it.
     """
     try:
         return kind.model_validate(content, context=RECORD)
     except (ValidationError, RecursionError) as error:
-        raise RunFolderError(f"{path} is corrupt: {_sentences(error, kind)}") from None
+        raise DamagedRecordError(f"{path} is corrupt: {_sentences(error, kind)}") from None
 
 
 def _sentences(error: ValidationError | RecursionError, kind: type[BaseModel]) -> str:

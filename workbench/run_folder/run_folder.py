@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import RunFolderError
+from workbench.errors import DamagedRecordError, RunFolderError
 from workbench.files.disk import disk_errors
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.json_file import read_json, write_json
@@ -155,14 +155,16 @@ class RunFolder:
             RunFolderError: see `read_spec`.
         """
         path = self.spec_path
-        with _advising("Restore it from a copy, or delete the run."):
-            try:
+        try:
+            with _advising("Restore it from a copy, or delete the run."):
                 spec = read_json(path)
-            except FileNotFoundError:
-                raise RunFolderError(f"{path} is missing.") from None
-            version = spec.get("format")
-            if not isinstance(version, int):
-                raise RunFolderError(f"{path} has no format version; it is not of a run.")
+        except FileNotFoundError:
+            raise RunFolderError(
+                f"{path} is missing: {self.path} is not the folder of a run, or was damaged."
+            ) from None
+        version = spec.get("format")
+        if not isinstance(version, int):
+            raise RunFolderError(f"{path} has no format version; it is not of a run.")
         what = f"Run {self.id}"
         refuse_newer_format(version, FORMAT_VERSION, what, RunFolderError, " to open it")
         with _advising("Restore it from a copy, or delete the run."):
@@ -243,8 +245,8 @@ def time_stamp() -> str:
 
 @contextlib.contextmanager
 def _advising(advice: str) -> Iterator[None]:
-    """Say after the message of an error what to do."""
+    """Say what to do about a damaged record."""
     try:
         yield
-    except RunFolderError as error:
-        raise RunFolderError(f"{error} {advice}") from None
+    except DamagedRecordError as error:
+        raise DamagedRecordError(f"{error} {advice}") from None

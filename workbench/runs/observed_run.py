@@ -129,7 +129,8 @@ class ObservedRun(LabelledRun, RecordedRun):
         if recorded is not None:
             return recorded
         found = RunReader(self.folder).poll() if points is None else points
-        return StepResults.of(found, self.config, self.spec["samples"], summary)
+        speed = (summary or {}).get("samples_per_s")  # of an older version
+        return StepResults.of(found, self.config, self.spec["samples"], speed)
 
     @property
     def reason(self) -> str:

@@ -1,4 +1,4 @@
-"""Records the load of other programs while the steps of a run are measured."""
+"""Records the load of other programs while a run trains."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ SHORTEST_S = 0.1
 
 
 class LoadRecorder:
-    """Measures from the end of the warm-up on, except while the worker waits.
+    """Measures from the end of the warm-up on, evaluations and checkpoints included, except while
+    the worker waits: of short epochs, what lies between could not be measured.
 
     Where the system does not tell the CPU times, nothing is recorded.
     """

@@ -110,8 +110,8 @@ def add_step_results(folder: RunFolder, spec: dict[str, Any]) -> None:
         points = RunReader(folder).poll()
         found = StepResults.of(points, read_config(spec["config"]), spec["samples"])
         summary = folder.read_summary()
-        # It may have been removed meanwhile. A run that could not be resumed has those of before.
-        if summary is not None and StepResults.recorded(summary) is None:
+        # It may have been removed meanwhile. One of a run that could not be resumed is of before.
+        if summary is not None and not summary.get("resume_error"):
             if summary["status"] == "failed":  # it did not come to the end, which tells it
                 summary["evaluation"] = last_evaluation(points.events)
             folder.write_summary({**summary, **found.record()})
@@ -129,10 +129,10 @@ def end(folder: RunFolder, summary: dict[str, Any]) -> None:
 
 def earlier_evaluation(folder: RunFolder, step: int) -> dict[str, Any] | None:
     """The last evaluation of a resumed run up to `step`, see `last_evaluation`."""
-    events = [
-        event for event in EventReader(folder.events_path).poll() if event.get("step", 0) <= step
-    ]
-    return last_evaluation(events)
+    events = EventReader(folder.events_path).poll()
+    # The step of an unknown kind of event, from a newer version, may have any type.
+    evaluations = [event for event in events if event["event"] == "evaluation"]
+    return last_evaluation([event for event in evaluations if event["step"] <= step])
 
 
 def last_evaluation(events: Sequence[Event]) -> dict[str, Any] | None:

@@ -132,6 +132,15 @@ def test_a_long_log_is_sampled_and_then_only_new_bytes_are_read(
     assert (row.steps, row.last_loss, row.best_loss) == (200_001, 0.25, 0.25)
 
 
+def test_of_a_long_run_of_an_older_version_what_it_recorded_is_not_estimated() -> None:
+    recorded = {"samples_per_s": 17.5, "best_loss": 0.25}
+    run = write_run("long", [], {**COMPLETED, **recorded}, warmup_steps=0, steps=20_000)
+    for first in range(0, 20_000, 40):
+        write_steps(run.folder.events_path, first + 1, [2.0] * 40)
+    row = RowReader(run.folder).read()
+    assert (row.samples_per_s, row.best_loss, row.sampled) == (17.5, 0.25, False)
+
+
 def test_of_a_long_run_that_has_ended_nothing_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     """In another kernel too, and however many runs are new at once."""
     run = write_run("long", [], COMPLETED, warmup_steps=0, steps=20_000)
@@ -257,7 +266,7 @@ UNREADABLE: dict[str, tuple[str, Callable[[Path], object], str]] = {
         "written by a newer workbench",
     ),
     "no JSON": ("spec.json", lambda path: path.write_text("{"), "is not valid JSON"),
-    "no spec": ("spec.json", lambda path: path.unlink(), "spec.json is missing. Restore it"),
+    "no spec": ("spec.json", lambda path: path.unlink(), "spec.json is missing"),
     "a wrong setting": (
         "spec.json",
         lambda path: changed(path, lambda spec: {**spec, "samples": "many"}),

@@ -115,6 +115,23 @@ def test_a_comparison_says_what_it_waits_for_and_that_its_ratios_are_so_far() ->
     assert (bars.badge, bars.level) == ("machine was busy", "busy")
 
 
+def test_where_no_interval_will_come_ratios_are_shown_at_once() -> None:
+    """Of a comparison of few rounds, or after an engine has failed."""
+    lockstep: Any = SimpleNamespace(alive=True, paused=False, runs={}, error=None, phase="")
+    few = Comparison("c", make_plan(6, 2), ["pytorch", "fake"], lockstep=lockstep)
+    taken = [STARTED, steps(1, [0.1] * 4)]
+    lockstep.runs = {name: write_run("a", taken, engine=name, steps=6) for name in few.engines}
+    bars = RatioBars()
+    bars.show(few, curve_styles(dict.fromkeys(few.engines, "fake")))
+    assert len(bars.bars) == 2
+    many = Comparison("c", make_plan(40, 5), ["pytorch", "a", "b"], lockstep=lockstep)
+    taken = [STARTED, steps(1, [0.1] * 10)]
+    lockstep.runs = {name: write_run("a", taken, engine="fake", steps=40) for name in many.engines}
+    lockstep.runs["pytorch"] = write_run("a", taken, {"status": "stopped"}, steps=40)
+    bars.show(many, curve_styles(dict.fromkeys(many.engines, "fake")))
+    assert len(bars.bars) == 3
+
+
 def test_a_comparison_with_one_engine_left_says_that_no_ratio_will_come() -> None:
     runs = {
         "pytorch": write_run("a", [steps(1, [0.1] * 5)], engine="pytorch", steps=40),

@@ -14,7 +14,7 @@ from workbench.run_folder.run_reader import NewPoints
 from workbench.settings.config import TrainingConfig
 
 COVERED = 0.5
-"""Least part of the time of the measured steps for which a load is known, to be that of all."""
+"""The load is not known if it was measured for less than this share of the time of the steps."""
 
 
 class StepResults(NamedTuple):
@@ -27,8 +27,8 @@ class StepResults(NamedTuple):
     loss_curve: tuple[float, ...]
     """See `LossCurve.points`."""
     load: Load | None
-    """Of other programs from the end of the warm-up on, without pauses; after a comparison that of
-    its rounds. None: not known."""
+    """Of other programs from the end of the warm-up on, evaluations included, pauses not; after a
+    comparison that of its rounds. None: not known."""
 
     @property
     def disturbance(self) -> str:
@@ -43,7 +43,7 @@ class StepResults(NamedTuple):
         points: NewPoints,
         config: TrainingConfig,
         samples: int,
-        summary: dict[str, Any] | None = None,
+        samples_per_s: float | None = None,
     ) -> StepResults:
         """Compute them.
 
@@ -51,9 +51,9 @@ class StepResults(NamedTuple):
             points: all that the run has recorded.
             config: of the run.
             samples: rows of the train split.
-            summary: of an older version, which may have a throughput.
+            samples_per_s: the throughput, where it is recorded; None: it is computed.
         """
-        speed = (summary or {}).get("samples_per_s")
+        speed = samples_per_s
         if speed is None:
             speed = throughput(points, config.warmup_steps, config.total_steps(samples))
         finite = points.loss[np.isfinite(points.loss)]

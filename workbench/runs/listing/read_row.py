@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.errors import RunFolderError, WorkbenchError, exception_text
 from workbench.files.advisory_lock import is_locked
@@ -17,6 +17,7 @@ from workbench.runs.listing.step_scan import StepScan
 from workbench.runs.record.activity import Status
 from workbench.runs.record.duration import duration_s, started_at
 from workbench.runs.run_title import step_word, trained_by
+from workbench.settings.config import TrainingConfig
 
 METRICS = ("accuracy", "perplexity", "r2", "mean_absolute_error")
 """Metrics of an evaluation; the first that applies to the task is shown."""
@@ -24,8 +25,17 @@ UNREAD = StepResults(math.nan, math.nan, (), None)
 """Of a run whose log was left out."""
 
 
+class _Found(NamedTuple):
+    """Results, and how far they can be relied on: see `RunRow`."""
+
+    results: StepResults
+    complete: bool = True
+    sampled: bool = False
+
+
 class RowReader:
-    """Reads the row of one run repeatedly; of its event log, only new events."""
+    """Reads the row of one run repeatedly; of its event log, only new events, and of one that has
+    ended only the end."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
@@ -61,9 +71,8 @@ class RowReader:
         spec, config = folder.read_spec_and_config()
         # The summary is written after the last event: the events read after it are complete.
         summary, problem = self._summary()
-        results = StepResults.recorded(summary)
         scan = self._scan or StepScan(config.warmup_steps)
-        at_end = self._scan is None and (quick or results is not None)
+        at_end = self._scan is None and (quick or StepResults.recorded(summary) is not None)
         if at_end:
             scan.read_end(folder.events_path)
         else:
@@ -73,17 +82,10 @@ class RowReader:
         if summary is None and not problem and not self.active:
             # It may have ended between the two.
             summary, problem = self._summary()
-            results = StepResults.recorded(summary)
         status, reason = self._status(spec, summary, problem, scan.state)
         labels, label_problem = labels_or_problem(folder)
-        if results is None and not (self.active or scan.sampled or at_end):
-            # Of an older version, or of a worker that was killed.
-            points = RunReader(folder).poll()
-            results = StepResults.of(points, config, spec["samples"], summary)
-        complete = results is not None or not at_end
-        sampled = results is None and scan.sampled
-        if results is None:
-            results = _results_of(scan) if complete else UNREAD
+        found = self._results(spec, config, summary, scan, at_end)
+        results = found.results
         metric_name, metric = _metric((summary or {}).get("evaluation") or scan.evaluation)
         return RunRow(
             id=folder.id,
@@ -106,13 +108,43 @@ class RowReader:
             metric_name=metric_name,
             metric=metric,
             samples_per_s=results.samples_per_s,
-            other_load=results.disturbance,
-            sampled=sampled,
+            disturbance=results.disturbance,
+            sampled=found.sampled,
             curve=results.loss_curve,
-            complete=complete,
+            complete=found.complete,
             tags=labels.tags,
             notes=labels.notes,
         )
+
+    def _results(
+        self,
+        spec: dict[str, Any],
+        config: TrainingConfig,
+        summary: dict[str, Any] | None,
+        scan: StepScan,
+        at_end: bool,
+    ) -> _Found:
+        """What the steps came to: as recorded, else from the log, of which a long one is sampled,
+        and of which only the end was read if `at_end`."""
+        recorded = StepResults.recorded(summary)
+        if recorded is not None:
+            return _Found(recorded)
+        if at_end:
+            return _Found(UNREAD, complete=False)
+        speed, best = ((summary or {}).get(name) for name in ("samples_per_s", "best_loss"))
+        if self.active or scan.sampled:
+            return _Found(
+                StepResults(
+                    scan.samples_per_s if speed is None else float(speed),
+                    scan.best_loss if best is None else float(best),
+                    scan.curve.points(),
+                    None,
+                ),
+                sampled=scan.sampled and speed is None,
+            )
+        # Of an older version, or of a worker that was killed.
+        points = RunReader(self._folder).poll()
+        return _Found(StepResults.of(points, config, spec["samples"], speed))
 
     def _damage(self, spec: dict[str, Any], scan: StepScan, taken: int) -> str:
         # The end of a long log may have no step.
@@ -143,11 +175,6 @@ class RowReader:
         parts += [summary["reason"]] if summary.get("reason") else []
         parts += [f"It could not be resumed: {refused['message']}"] if refused else []
         return summary["status"], " ".join(parts)
-
-
-def _results_of(scan: StepScan) -> StepResults:
-    """Those of the steps that were read."""
-    return StepResults(scan.samples_per_s, scan.best_loss, scan.curve.points(), None)
 
 
 def _metric(evaluation: dict[str, Any] | None) -> tuple[str, float]:

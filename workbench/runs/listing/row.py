@@ -47,9 +47,8 @@ class RunRow:
     samples_per_s: float = math.nan
     """See `Run.samples_per_s`; of a run in progress, and where `sampled`, the mean of the measured
     steps that were read."""
-    other_load: str = ""
-    """What other programs used of the cores meanwhile; empty: the machine was quiet, or it is not
-    known."""
+    disturbance: str = ""
+    """See `StepResults.disturbance`."""
     sampled: bool = False
     """Whether best loss, throughput and curve are of a sample of the steps, as the log is long."""
     complete: bool = True

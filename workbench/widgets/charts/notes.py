@@ -34,7 +34,7 @@ class ChartNotes(traitlets.HasTraits):
     """Throughput of each whole run in samples/s, by curve; None: it has none, as it ended in its
     warm-up. It is shown while the curve, a mean of few steps, is not pointed at."""
     rates_note = traitlets.Unicode().tag(sync=True)
-    """What `rates` are."""
+    """What `rates` are, and how far they can be trusted, in a few words."""
 
     def show_rates(self, rates: Mapping[str, float], note: str) -> None:
         """Show the throughput of whole runs, in samples/s by curve; NaN: there is none."""

@@ -21,6 +21,7 @@ PRESS_COMPARE = (
 )
 SO_FAR = " The comparison is still in progress: these are the figures so far."
 STARTING = "The engines are starting; the ratios appear with the first measured steps."
+FIRST_ROUND = "The first round is in progress; the ratios appear once every engine has taken it."
 FIRST_ROUNDS = (
     "The first rounds are in progress; the ratios appear with their intervals, after "
     f"{MIN_ROUNDS} rounds."
@@ -98,9 +99,8 @@ class RatioBars(anywidget.AnyWidget):
         ended = comparison.ended
         frame = comparison.table()
         failed = sum(run.error is not None for run in comparison.runs.values())
-        # A ratio of few rounds may be far off: the first steps of an engine are slow.
-        known = frame["ratio_low"].notna().sum()
-        no_ratio = not ended and len(frame) - failed > 1 and known < 2
+        known = "ratio_low" if _awaits_interval(comparison) else "ratio"
+        no_ratio = not ended and len(frame) - failed > 1 and frame[known].notna().sum() < 2
         alone = not ended and len(frame) == 1
         if (no_ratio or alone) and isinstance(comparison, Comparison):
             self.clear(_hint(comparison), 0 if alone else len(frame))
@@ -133,6 +133,16 @@ class RatioBars(anywidget.AnyWidget):
         self.summary = badge
 
 
+def _awaits_interval(comparison: Comparison | RunComparison) -> bool:
+    """Whether ratios have intervals once there are more rounds: of few, a ratio may be far off, as
+    the first steps of an engine are slow."""
+    return (
+        isinstance(comparison, Comparison)
+        and comparison.plan.rounds >= MIN_ROUNDS
+        and not any(run.ended for run in comparison.runs.values())
+    )
+
+
 def _hint(comparison: Comparison) -> str:
     """Why a comparison in progress has no ratio yet."""
     phase = comparison.phase
@@ -142,4 +152,6 @@ def _hint(comparison: Comparison) -> str:
     if len(comparison.engines) == 1:
         return ONE_ENGINE
     all_started = phase == "running" and len(comparison.runs) == len(comparison.engines)
-    return FIRST_ROUNDS if all_started else STARTING
+    if not all_started:
+        return STARTING
+    return FIRST_ROUNDS if _awaits_interval(comparison) else FIRST_ROUND

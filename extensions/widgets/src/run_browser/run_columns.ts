@@ -108,8 +108,8 @@ function fillStatus(row: RunRow): Node[] {
 
 function fillThroughput(row: RunRow): (Node | string)[] {
   const text = about(row, row.samplesPerS, formatSignificant);
-  if (!row.otherLoad || !row.complete || row.samplesPerS === null) return [text];
-  const title = `The machine was busy (${row.otherLoad}): do not trust this throughput.`;
+  if (!row.disturbance || !row.complete || row.samplesPerS === null) return [text];
+  const title = `The machine was busy (${row.disturbance}): do not trust this throughput.`;
   return [text, element("small", { class: "wb-run-busy", title }, "machine busy")];
 }
 

@@ -28,8 +28,8 @@ export interface RunRow {
   metricName: string;
   metric: number | null;
   samplesPerS: number | null;
-  /** What other programs used of the cores meanwhile; empty: the machine was quiet, or it is not known. */
-  otherLoad: string;
+  /** What other programs used of the cores, where that makes the throughput doubtful; else empty. */
+  disturbance: string;
   /** Whether best loss, throughput and curve are of a sample of the steps. */
   sampled: boolean;
   /** Whether best loss, throughput and curve have been read. */

@@ -51,10 +51,10 @@ describe("the last loss", () => {
 
 describe("the throughput", () => {
   it("says where other programs disturbed it", () => {
-    const otherLoad = "other programs used 1.4 of 2 cores";
-    expect(text("samplesPerS", row("a", { otherLoad }))).toMatch(/machine busy$/);
+    const disturbance = "other programs used 1.4 of 2 cores";
+    expect(text("samplesPerS", row("a", { disturbance }))).toMatch(/machine busy$/);
     expect(text("samplesPerS", row("a"))).not.toContain("busy");
-    expect(text("samplesPerS", row("a", { otherLoad, samplesPerS: null }))).toBe("–");
+    expect(text("samplesPerS", row("a", { disturbance, samplesPerS: null }))).toBe("–");
   });
 });
 

@@ -24,7 +24,7 @@ export function row(id: string, more: Partial<RunRow> = {}): RunRow {
     metricName: "accuracy",
     metric: 0.974,
     samplesPerS: 1234,
-    otherLoad: "",
+    disturbance: "",
     sampled: false,
     complete: true,
     tags: [],
