@@ -107,6 +107,21 @@ def test_a_loss_that_rises_in_its_first_steps_diverges_from_there(
     assert [incident.step for incident in one.incidents] == steps
 
 
+def test_a_long_run_that_is_resumed_is_measured_by_its_own_first_losses() -> None:
+    """Not by those of its last steps, which are far lower."""
+    count = 100_000
+    losses = np.concatenate([np.linspace(6.0, 1e-5, count - 20_000), np.full(20_000, 1e-5)])
+    one = Recording(limit=256)
+    ones = np.ones(count)
+    one.add(np.arange(1, count + 1), ones, 32 * ones, losses, ones)
+    best = one.best_loss
+    assert one.cut(count - 100)
+    assert one.best_loss == best, "the lowest is before"
+    rest = np.ones(200)
+    one.add(np.arange(count - 99, count + 101), rest, 32 * rest, np.full(200, 1e-3), rest)
+    assert one.incidents == [], "a hundred times the last losses, and far below the first"
+
+
 @pytest.mark.parametrize(
     ("batch", "end", "kinds"), [(32, 2.35, ["leap"]), (32, 1.9, []), (8, 2.35, [])]
 )

@@ -116,3 +116,23 @@ def test_a_model_without_a_dataset_needs_one() -> None:
         "No model 'digits-mpl'.",
         "Choose a model to begin.",
     ]
+    assert [each.level for each in told] == ["error", "idle", "error", "error", "idle"]
+
+
+def test_how_many_parameters_are_trained_is_said_where_some_are_frozen() -> None:
+    told: list[State] = []
+    typed = TypedSettings(Setup())
+    readiness, model = Readiness(told.append, typed), wb.load_model("digits-mlp")
+    readiness.show_model(model)
+    readiness.show_layers([])
+    readiness.show_data(DataPreview("digits", ()))
+    for patterns in ("*", "output.*", "no.such", ""):
+        typed.type("requires_grad", patterns)
+        readiness.update()
+    assert [each.message.removesuffix(" Press Train or Compare.") for each in told[-4:]] == [
+        "digits-mlp is ready.",
+        "digits-mlp is ready, with 2 of 6 parameters trained.",
+        told[-2].message,
+        "digits-mlp is ready.",
+    ]
+    assert "Correct" in told[-2].message or "wrong" in told[-2].message

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import workbench as wb
 from workbench.data import Dataset, Split, check_fit
 from workbench.errors import ConfigError, DataError
 from workbench.load import load_model
@@ -145,6 +146,8 @@ def test_options_that_fit(linear: Model, pixels: Model) -> None:
         (classes(8) - 1, Loss("nll", ignore_index=2), "Label -1 in row"),
         (floats(8, 3), Loss("cross_entropy", ignore_index=1), "is a class, .* probabilities"),
         (floats(8, 3), "nll", "nll needs class indices"),
+        (floats(8, 3) - 2, "cross_entropy", "contains -.*; use mse or l1 for numbers"),
+        (floats(8, 3) + 2, "cross_entropy", "probabilities from 0 to 1, but row 0 .* contains"),
         (floats(8, 3), Loss("bce_with_logits", pos_weight=[1, 2]), "does not broadcast to rows"),
         (floats(8, 3), Loss("bce_with_logits", weight=[[1, 2, 3]] * 2), "does not broadcast"),
         (floats(8, 3) + np.inf, lambda output, target: output.sum(), "contains infinity"),
@@ -171,3 +174,12 @@ def test_several_losses(heads: Model) -> None:
     ):
         with pytest.raises((ConfigError, DataError), match=message):
             check_fit(heads, pair, loss)
+
+
+@pytest.mark.parametrize("target", [floats(8, 1), np.zeros(8, np.int64)])
+def test_the_cross_entropy_of_one_class_is_refused(target: np.ndarray) -> None:
+    """It is 0 whatever the model says, and its accuracy 1: a regression would seem to be learnt."""
+    net = wb.load_model(torch.nn.Linear(4, 1), example_inputs=torch.zeros(2, 4))
+    with pytest.raises(DataError, match=r"of one class is always 0, .* use mse or l1 for numbers"):
+        check_fit(net, dataset(floats(8, 4), target), "cross_entropy")
+    check_fit(net, dataset(floats(8, 4), floats(8, 1)), "mse")

@@ -79,6 +79,18 @@ class IncidentWatch:
         self._recent = np.concatenate([self._recent, loss])[-(WINDOW_STEPS - 1) :]
         self._recent_steps = np.concatenate([self._recent_steps, step])[-(WINDOW_STEPS - 1) :]
 
+    def cut(self, step: np.ndarray, loss: np.ndarray) -> None:
+        """Forget the last steps, which are trained again; of those before, these are the last."""
+        known, last_step = np.isfinite(loss), int(step[-1])
+        self._recent = loss[known][-(WINDOW_STEPS - 1) :]
+        self._recent_steps = step[known][-(WINDOW_STEPS - 1) :]
+        if self._bad is not None and self._bad[0] > last_step:
+            self._bad = None
+        if self._diverged is not None and self._diverged > last_step:
+            self._diverged = None
+        if self._leap is not None and self._leap > last_step:
+            self._leap, self._after_leap, self._below_first = None, 0, 0
+
     @property
     def _first_tells(self) -> bool:
         """Whether the first loss alone says where the others begin."""

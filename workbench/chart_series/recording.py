@@ -89,13 +89,23 @@ class Recording:
             return False
         self._pyramid.cut(steps)
         kept = self._pyramid.blocks(1)
-        self._watch, self._best = IncidentWatch(), NOTHING
         self._last = kept[[STEP, SECONDS, SAMPLES, LAST, MEMORY], -1] if kept.shape[1] else None
-        self._note(kept[STEP], kept[LAST], np.diff(kept[SAMPLES], prepend=0))
+        if kept.shape[1] == len(self):
+            self._watch, self._best = IncidentWatch(), NOTHING
+            self._note(kept[STEP], kept[LAST], np.diff(kept[SAMPLES], prepend=0))
+            return True
+        # Of a long recording the first steps are kept as means only.
+        self._watch.cut(kept[STEP], kept[LAST])
+        if self._best.step > self.last_step:
+            self._best = NOTHING
+            self._note_best(kept[STEP], kept[LAST])
         return True
 
     def _note(self, step: np.ndarray, loss: np.ndarray, samples: np.ndarray) -> None:
         self._watch.add(step, loss, samples)
+        self._note_best(step, loss)
+
+    def _note_best(self, step: np.ndarray, loss: np.ndarray) -> None:
         finite = np.where(np.isfinite(loss), loss, np.inf)
         if len(finite) and np.isfinite(low := finite.min()) and not low >= self._best.value:
             self._best = StepValue(float(low), int(step[finite.argmin()]))

@@ -57,6 +57,8 @@ class Readiness(View):
         self._typed = typed
         self._model: Model | None = None
         self._wrong_model = self._wrong_data = self._wrong_artifacts = ""
+        self._lacking_data = ""
+        """That a model has no dataset yet, in a sentence, which is no error."""
         self._task = ""
         """Progress of a task that measures, in a sentence; empty: none does."""
         self._profiling = False
@@ -83,7 +85,7 @@ class Readiness(View):
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._wrong_data = problem
         if preview is None and not problem and self._model is not None:
-            self._wrong_data = no_dataset(self._model, self.dataset_remedy)
+            self._wrong_data = self._lacking_data = no_dataset(self._model, self.dataset_remedy)
         self._typed.know_rows(None if preview is None else preview.train_rows)
         self.update()
 
@@ -143,8 +145,9 @@ class Readiness(View):
             return
         wrong = self._wrong_model or self._wrong_data or self._wrong_artifacts
         if wrong:
-            # A module that was just chosen is not wrong: the next field is to be filled in.
-            self._show(State("idle", "idle" if lacks_example(wrong) else "error", wrong))
+            # Of a module that was just chosen the next field is to be filled in.
+            incomplete = lacks_example(wrong) or wrong == self._lacking_data
+            self._show(State("idle", "idle" if incomplete else "error", wrong))
         elif self._model is not None:
             self._show(State("idle", "idle", self._ready_text(self._model.name)))
         else:
@@ -154,7 +157,7 @@ class Readiness(View):
         """What can be pressed, and what is typed that prevents the rest."""
         wrong = refusal(self._typed.wrong())
         if not wrong:
-            return f"{name} is ready. {self.hint}".rstrip()
+            return f"{name} is ready{self._typed.frozen_text}. {self.hint}".rstrip()
         if self.hint == PRESS_EITHER:  # else there is one button only
             for step in ("train", "compare"):
                 if not self._typed.wrong(step):

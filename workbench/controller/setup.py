@@ -77,17 +77,6 @@ class Setup:
         """Dataset, target column and group column."""
         return (self.dataset, self.target, self.groups)
 
-    @property
-    def variables(self) -> tuple[str, str]:
-        """Names of the model and of the dataset in code that does the same: other ones than those
-        of the notebook that it loads them from, which it would replace."""
-        texts = (self.model, self.dataset, self.example_inputs)
-        used = {name.strip() for text in texts for name in text.split(",")}
-        free = "wb_" if used & {"model", "data"} else ""
-        while used & {f"{free}model", f"{free}data"}:
-            free += "_"
-        return f"{free}model", f"{free}data"
-
     def copy(self) -> Setup:
         """A copy, independent of later changes."""
         return copy.deepcopy(self)

@@ -117,7 +117,13 @@ def _check_classes(
             f"Loss {loss.name} needs an output with a class axis, but {output.name!r} of model "
             f"{model.name!r} has shape {shape_text(output.shape)}."
         )
+    if output.shape[1] == 1:
+        raise DataError(
+            f"Loss {loss.name} of one class is always 0, and output {output.name!r} of model "
+            f"{model.name!r} has one; use mse or l1 for numbers, or bce_with_logits for yes or no."
+        )
     if _is_distribution(loss, output, target):
+        _check_probabilities(loss, target, where)
         _check_weights(loss, output, output.shape[1])
         if loss.ignore_index >= 0:
             raise ConfigError(
@@ -150,6 +156,16 @@ def _is_distribution(loss: Loss, output: TensorSpec, target: np.ndarray) -> bool
     return (
         loss.name == "cross_entropy" and target.dtype == np.float32 and fits(output.shape, target)
     )
+
+
+def _check_probabilities(loss: Loss, target: np.ndarray, where: str) -> None:
+    outside = (target < 0) | (target > 1)
+    if outside.any():
+        row = int(np.argwhere(outside)[0][0])
+        raise DataError(
+            f"Loss {loss.name} needs class indices, or class probabilities from 0 to 1, but row "
+            f"{row} of dataset {where} contains {target[outside][0]:g}; use mse or l1 for numbers."
+        )
 
 
 def _check_weights(loss: Loss, output: TensorSpec, count: int | str) -> None:

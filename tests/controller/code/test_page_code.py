@@ -66,6 +66,21 @@ def test_code_does_not_replace_the_objects_that_it_is_made_from(step: str) -> No
     assert re.findall(r"(?<![\w.])(?:model|data)\b(?!=)", "\n".join(rest)) == [], code
 
 
+@pytest.mark.parametrize("step", ["model", "artifacts", "train", "compare"])
+def test_code_replaces_no_object_of_the_notebook_but_those_of_a_cell_like_it(step: str) -> None:
+    rows = np.zeros((4, 3), np.float32)
+    own = {"net": torch.nn.Linear(3, 2), "x": rows, "y": [0, 1, 0, 1]}
+    others = {"model": object(), "data": "mine", "run": print, "graph": {}, "wb_run": 7}
+    setup = Setup(model="net", dataset="x, y", example_inputs="x", engines=["fake"], profiled=True)
+    code = code_for(setup, step, own | others)
+    assigned = set(re.findall(r"^(\w+) = ", code, re.MULTILINE))
+    assert assigned & set(others) == set()
+    assert {"wb_model", "wb_data"} <= assigned
+    compile(code, "cell", "exec")
+    before = {"model": wb.load_model("digits-mlp"), "data": wb.load_dataset("digits")}
+    assert "wb_" not in code_for(setup, step, own | before)
+
+
 def test_the_target_column_is_named_with_its_file() -> None:
     setup = Setup(model="digits-mlp", dataset="a/flowers.csv", target="kind", engines=["fake"])
     assert "data = wb.load_dataset('a/flowers.csv', 'kind')\n" in code_for(setup, "train", {})

@@ -296,6 +296,34 @@ def test_a_run_that_ends_in_a_single_step_leaves_the_next_alone(
     wait_until(training, *ENDED)
 
 
+def test_a_single_step_ends_the_pause_that_was_asked_for(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    """Even where the job was not looked at while its run was paused: else the next one pauses."""
+    training = fake_training(monkeypatch, digits, ["pytorch", "ondevice"])
+    training.pause()
+    while training.status != "paused":
+        time.sleep(0.01)
+    training.step_once()
+    assert not training._pausing
+    training.stop()
+    wait_until(training, *ENDED)
+
+
+def test_throughputs_of_several_engines_on_a_busy_machine_have_a_caveat() -> None:
+    load = {"event": "load", "step": 30, "wall_s": 10.0, "other_s": 12.0, "cores": 2}
+    done = {"status": "completed"}
+    runs = [
+        write_run(name, [steps(1, [0.5] * 30), load], done, engine=name, steps=30, warmup_steps=0)
+        for name in ("pytorch", "ondevice")
+    ]
+    alone, both = Training.of(runs[0]), Training.of(runs[0])
+    both.engines, both.runs = ["pytorch", "ondevice"], {run.engine: run for run in runs}
+    assert (both.caveat, alone.caveat) == ("machine was busy", "")
+    assert both.outcome.endswith("Compare measures the engines in turn.")
+    assert "busy" not in alone.outcome
+
+
 def test_what_a_worker_takes_while_it_starts_is_the_jobs_own(
     monkeypatch: pytest.MonkeyPatch, digits: Dataset
 ) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
 import workbench as wb
 from tests.runs.written import steps, write_run
 from workbench.controller.jobs.model_to_resume import model_to_resume
+from workbench.controller.jobs.offered_runs import offers
 from workbench.controller.setup import Setup
 from workbench.errors import RunError
 from workbench.models import Model
@@ -46,3 +49,17 @@ def test_a_run_of_a_sample_needs_none() -> None:
 
     run = run_of(wb.load_model("digits-mlp"))
     assert model_to_resume(run, Setup(model="net"), lambda _: never) is None
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_the_offer_of_a_run_says_which_model_it_needs(
+    monkeypatch: pytest.MonkeyPatch, damaged: bool
+) -> None:
+    monkeypatch.setattr(Run, "checkpoint", Path("there"))
+    run = run_of(own_model("net"))
+    if damaged:
+        for path in run.folder.model_path.iterdir():
+            path.write_bytes(b"{")
+    [offer] = offers()
+    needs = "It needs your own code: choose net in Model first."
+    assert offer.text.endswith(needs) is not damaged

@@ -8,6 +8,7 @@ from typing import Any
 from workbench.controller.background.footprint_predictor import profile_settings
 from workbench.controller.call_text import call_text
 from workbench.controller.code.comparison_lines import DISPLAY, SHOWN
+from workbench.controller.code.free_names import taken_names, with_free_names
 from workbench.controller.forms.federation_fields import split_code
 from workbench.controller.model.namespace import is_dataset, is_model, is_module, own_names
 from workbench.controller.model.sources import example_names, split_names, takes_examples
@@ -15,6 +16,9 @@ from workbench.controller.model.target_names import has_target_field, is_csv
 from workbench.controller.setup import Setup
 from workbench.controller.tasks import TASKS
 from workbench.settings.engines import ARTIFACTS_ENGINE
+
+MODEL_SOURCE, DATA_SOURCE = "_model_source_", "_data_source_"
+"""In place of the expressions that load them, until the variables have their names."""
 
 
 def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) -> str:
@@ -29,16 +33,15 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
     lines = _tasks(setup, step, "first", [])
     if not setup.model:
         return _program([*lines, "# Choose a model first."])
-    model_name, data_name = setup.variables
-    lines.append(f"{model_name} = {_model(setup, own)}")
+    lines.append(f"model = {MODEL_SOURCE}")
     data = _data(setup, own)
-    given = [model_name, data_name] if data else [model_name]
+    load_data = f"data = {DATA_SOURCE if data else 'wb.load_dataset(model)'}"
+    given = ["model", "data"] if data else ["model"]
     if step == "model":
         lines += [
-            f'display(pd.DataFrame({model_name}.layers()).set_index("name"))',
-            f"display(wb.check({model_name}))",
+            'display(pd.DataFrame(model.layers()).set_index("name"))',
+            "display(wb.check(model))",
         ]
-    own_data = f"wb.load_dataset({model_name})"
     lacks_data = not data and not _brings_data(setup, own)
     match step:
         case _ if lacks_data:
@@ -46,15 +49,15 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
         case "compare" if not setup.engines:
             lines.append("# Choose an engine first.")
         case "model":
-            lines += [f"{data_name} = {data or own_data}", f"display({data_name})"]
+            lines += [load_data, "display(data)"]
         case "artifacts":
-            lines += [f"{data_name} = {data or own_data}", *_artifacts(setup)]
+            lines += [load_data, *_artifacts(setup)]
         case "train":
-            lines += [f"{data_name} = {data}"] if data else []
+            lines += [load_data] if data else []
             lines += _tasks(setup, step, "before", given)
             lines += _training(setup, given)
         case "compare":
-            lines += [f"{data_name} = {data}"] if data else []
+            lines += [load_data] if data else []
             settings = {"engines": list(setup.engines), **_compared(setup)}
             lines += [
                 f"comparison = {call_text('wb.compare', given, settings)}",
@@ -62,7 +65,15 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
                 *SHOWN,
             ]
     lines += _tasks(setup, step, "after", given, with_artifacts=not lacks_data)
-    return _program(lines)
+    code = with_free_names(_program(lines), taken_names(own, _used_names(setup)))
+    # What the notebook's names are in is filled in last: they are not renamed.
+    return code.replace(MODEL_SOURCE, _model(setup, own)).replace(DATA_SOURCE, data)
+
+
+def _used_names(setup: Setup) -> list[str]:
+    """The names that the model and the data are loaded from."""
+    texts = (setup.model, setup.dataset, setup.example_inputs)
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
 
 
 def _program(lines: list[str]) -> str:
@@ -77,17 +88,17 @@ def _program(lines: list[str]) -> str:
 
 
 def _artifacts(setup: Setup) -> list[str]:
-    (model, data), chosen = setup.variables, setup.artifact_settings()
-    batch = setup.settings.get("batch_size", f'{model}.defaults.get("batch_size", 32)')
+    chosen = setup.artifact_settings()
+    batch = setup.settings.get("batch_size", 'model.defaults.get("batch_size", 32)')
     own = {name: setup.settings[name] for name in ["device_kernels"] if name in setup.settings}
     lines = [
-        f"artifacts = {call_text('wb.generate_artifacts', [model, f'data={data}'], chosen)}",
+        f"artifacts = {call_text('wb.generate_artifacts', ['model', 'data=data'], chosen)}",
         f"display({call_text('artifacts.footprint', [f'batch_size={batch}'], own)})",
         "graph = wb.GraphView(artifacts)",
     ]
     if setup.profiled:
         call = call_text(
-            "wb.profile", [model, data, f"engine={ARTIFACTS_ENGINE!r}"], profile_settings(setup)
+            "wb.profile", ["model", "data", f"engine={ARTIFACTS_ENGINE!r}"], profile_settings(setup)
         )
         lines += [f"profile = {call}", "graph.paint(profile)"]
     return [*lines, "display(graph)"]

@@ -17,6 +17,7 @@ from workbench.controller.forms.setting_texts import (
 )
 from workbench.controller.setup import COMPARISON_STEPS, TRAINING_ONLY, Setup
 from workbench.models import Model
+from workbench.settings.requires_grad import trainable_names
 
 COMPARISON_ONLY = ("comparison_steps", "quiet_s")
 """Settings that only a comparison takes."""
@@ -105,6 +106,20 @@ class TypedSettings:
             fitting = {name: text for name, text in self.texts.items() if not self._is_stale(name)}
             if model is not None and fitting != self.texts:
                 self._replace(fitting)
+
+    @property
+    def frozen_text(self) -> str:
+        """How many parameters are trained, after the name of the model; empty: all, or it is not
+        known."""
+        with self._lock:
+            patterns = self.read.settings.get("requires_grad")
+            if self._model is None or not patterns or "requires_grad" in self.read.problems:
+                return ""
+            names = self._model.parameter_names
+            trained = len(trainable_names(names, patterns))
+        if trained == len(names):
+            return ""
+        return f", with {trained} of {len(names)} parameters trained"
 
     def know_rows(self, train_rows: int | None) -> None:
         """Check the size of batches against the training rows; None: of no known dataset."""

@@ -8,10 +8,11 @@ from workbench.controller.jobs.job import Job
 from workbench.controller.jobs.outcome import name_of
 from workbench.controller.jobs.training import Training
 from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparisons
-from workbench.errors import RunFolderError
+from workbench.errors import RunFolderError, WorkbenchError
 from workbench.run_folder.run_folder import RunFolder, home
 from workbench.runs import Run
 from workbench.runs.active import active_folders
+from workbench.runs.continuation.resuming import needs_model
 from workbench.runs.failure import latest_step
 from workbench.runs.run_title import step_word
 
@@ -56,6 +57,8 @@ def offers() -> list[Offer]:
         elif not ended or run.checkpoint is not None:
             action = "resume" if ended else "follow"
             text = f"{name_of(run)} {how} {where}"
+            if ended and _needs_model(run):
+                text += f" It needs your own code: choose {run.spec['model']} in Model first."
             found[run.id] = Offer(run.id, action, text, run)
     return list(found.values())[:OFFERED]
 
@@ -75,6 +78,14 @@ def offers_of(job: Job) -> list[Offer]:
             )
             found.append(Offer(run.id, "resume", text, run))
     return found[:OFFERED]
+
+
+def _needs_model(run: Run) -> bool:
+    """See `needs_model`; a damaged model is said when the run is resumed."""
+    try:
+        return needs_model(run)
+    except WorkbenchError:
+        return False
 
 
 def _waiting_runs() -> list[Run]:

@@ -16,6 +16,10 @@ from workbench.runs.figures.figure import plot_runs
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+NOT_COMPARABLE = (
+    "The machine was busy: their throughputs do not compare; Compare measures the engines in turn."
+)
+
 
 class Training:
     """Trains with one engine after another; in parallel they would slow each other down."""
@@ -75,14 +79,21 @@ class Training:
 
     @property
     def outcome(self) -> str:
-        return outcome_of_training(self.engines, self.runs, self._refused)
+        outcome = outcome_of_training(self.engines, self.runs, self._refused)
+        return f"{outcome} {NOT_COMPARABLE}" if self.caveat else outcome
 
     @property
     def failed(self) -> bool:
         return bool(self._refused) or any_failed(self.runs)
 
-    caveat = ""
-    """Engines that train one after another are not compared."""
+    @property
+    def caveat(self) -> str:
+        """Of several engines: their throughputs will be compared, though they are not measured in
+        turn."""
+        if len(self.runs) < 2 or self.status != "completed":
+            return ""
+        busy = any(run.step_results().disturbance for run in self.runs.values())
+        return "machine was busy" if busy else ""
 
     def advance(self) -> None:
         """Start the next engine when the previous one has ended, even if it failed.
@@ -120,6 +131,7 @@ class Training:
         if self._single_step is not None:
             self._single_step.one_more()
         elif self.status == "paused":
+            self._pausing = False
             self._single_step = SingleStep(self._current)
 
     def stop(self) -> None:

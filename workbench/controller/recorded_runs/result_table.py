@@ -92,7 +92,8 @@ def _row(name: str, run: Run, measured_per_s: float) -> list[str]:
         f"{row.steps:,} of {row.total_steps:,}",
         loss_text(row.last_loss) if math.isfinite(row.last_loss) else NONE,
         f"{metric} {metric_text(metric, row.metric)}" if metric else NONE,
-        significant(row.samples_per_s if math.isnan(measured_per_s) else measured_per_s),
+        significant(row.samples_per_s if math.isnan(measured_per_s) else measured_per_s)
+        + (" (machine busy)" if row.disturbance else ""),
         f"{peak_bytes / 1e6:,.0f}" if peak_bytes else NONE,
         duration_text(row.duration_s),
     ]

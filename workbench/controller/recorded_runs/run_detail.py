@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from workbench.controller.recorded_runs.worst_rows import ShownRow, WorstRowsReader
 from workbench.display.number_format import loss_text, significant
 from workbench.display.quantities import duration_text
+from workbench.machine.load import Load
 from workbench.run_folder.worst_predictions import read_worst_predictions
 from workbench.runs import Run
 from workbench.runs.failure import kept_checkpoint
@@ -87,9 +88,7 @@ def describe_run(run: Run) -> RunDescription:
     results = run.step_results(points)
     if math.isfinite(results.samples_per_s):
         facts.append(("Throughput", f"{significant(results.samples_per_s)} samples/s"))
-    if results.load is not None:
-        state = "busy" if results.load.busy else "quiet"
-        facts.append(("Machine", f"{state} meanwhile: {results.load.sentence}"))
+        facts.append(("Machine", _machine_text(results.load)))
     if len(evaluations):
         last = evaluations.iloc[-1]
         known = [(name, text) for name, text in METRICS if not math.isnan(last[name])]
@@ -128,6 +127,12 @@ def describe_run(run: Run) -> RunDescription:
 def _worst_rows(run: Run) -> tuple[list[ShownRow], str]:
     """`WorstRowsReader.rows` for a run that has recorded some; else the dataset is not read."""
     return WorstRowsReader().rows(run) if read_worst_predictions(run.folder) else ([], "")
+
+
+def _machine_text(load: Load | None) -> str:
+    if load is None:
+        return "load not known"
+    return f"{'busy' if load.busy else 'quiet'} meanwhile: {load.sentence}"
 
 
 METRICS = (

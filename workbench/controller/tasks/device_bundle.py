@@ -56,10 +56,10 @@ class DeviceBundleTask(Task):
 
     def code(
         self,
-        setup: Setup,
+        setup: Setup,  # noqa: ARG002
         values: Mapping[str, Any],
         given: Sequence[str],  # noqa: ARG002
     ) -> list[str]:
         options = {"path": PATH, **values}
         path = repr(options.pop("path"))
-        return [call_text("artifacts.bundle", [path, f"data={setup.variables[1]}"], options)]
+        return [call_text("artifacts.bundle", [path, "data=data"], options)]

@@ -49,8 +49,7 @@ class NominalCheckpointTask(Task):
         given: Sequence[str],  # noqa: ARG002
     ) -> list[str]:
         settings = _settings(setup, values)
-        model, data = setup.variables
-        call = call_text("wb.generate_artifacts", [model, f"data={data}"], settings)
+        call = call_text("wb.generate_artifacts", ["model", "data=data"], settings)
         return [f"nominal = {call}"]
 
 

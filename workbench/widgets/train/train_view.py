@@ -20,7 +20,7 @@ from workbench.run_folder.events import Event
 from workbench.run_folder.run_reader import NewPoints
 from workbench.runs import Run
 from workbench.runs.record.activity import ENDED
-from workbench.runs.record.disturbances import disturbances
+from workbench.runs.record.disturbances import disturbances, unknown_load
 from workbench.widgets.charts import (
     COMPARING_HINT,
     DATA_HINT,
@@ -244,12 +244,16 @@ class TrainView(View):
         results = {engine: run.step_results() for engine, run in runs.items()}
         rates = {engine: found.samples_per_s for engine, found in results.items()}
         disturbed = disturbances(results)
-        sequence = [IN_SEQUENCE] if len(runs) > 1 else []
-        charts.remark = " ".join(sequence + disturbed)
+        unknown = unknown_load(results)
+        sequence = IN_SEQUENCE if len(runs) > 1 else ""
+        charts.remark = " ".join(filter(None, (sequence, *disturbed, unknown)))
         if self._ended is not None:  # those that were not started will not be either
             rates = dict.fromkeys(self._ended.engines, math.nan) | rates
-        busy = "machine busy" if len(disturbed) == len(runs) else "some on a busy machine"
-        charts.show_rates(rates, f"{OF_ROUNDS}, {busy}" if disturbed else OF_ROUNDS)
+        doubt = "load not known" if unknown else ""
+        if disturbed:
+            doubt = "machine busy" if len(disturbed) == len(runs) else "some on a busy machine"
+        # First, as the end is cut off where there is little room.
+        charts.show_rates(rates, ", ".join(filter(None, (doubt, OF_ROUNDS))))
 
     def job_failed(self) -> None:
         self._compares = False

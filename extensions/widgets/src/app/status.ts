@@ -67,7 +67,12 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     fold(false);
   };
   more.addEventListener("click", () => fold(!el.classList.contains("wb-whole")));
-  const resized = new ResizeObserver(() => el.classList.contains("wb-whole") || fold(false));
+  const resized = new ResizeObserver(() => {
+    if (!el.classList.contains("wb-whole")) fold(false);
+    // What has the focus is kept clear of what stays in view above it: page.css.
+    const top = el.closest<HTMLElement>(".wb-top");
+    if (top) el.closest<HTMLElement>(".wb-page")?.style.setProperty("--wb-top-height", `${top.offsetHeight}px`);
+  });
   resized.observe(text); // it is narrower beside a longer detail, too
   signal.addEventListener("abort", () => resized.disconnect());
 

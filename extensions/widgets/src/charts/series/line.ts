@@ -142,10 +142,12 @@ export function readingAt(curve: Curve, metric: Metric, options: LineOptions, x:
   const values = metric === "loss" ? curve.evaluations.loss : curve.evaluations.metric;
   // Unsmoothed, the value is that of the step itself, not the mean of its block.
   const own = metric === "loss" && options.smoothing <= 0 ? blocks.loss : line.y;
+  // Smoothing leaves out what is not finite.
+  const broken = metric === "loss" && Number.isNaN(blocks.loss[index]);
   return {
     step,
     seconds: blocks.seconds[index] ?? 0,
-    value: own[index] ?? null,
+    value: broken ? NaN : (own[index] ?? null),
     evaluation: at < 0 ? null : (values[at] as number),
   };
 }

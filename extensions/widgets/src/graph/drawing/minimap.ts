@@ -12,6 +12,8 @@ const WIDTH = 132;
 const HEIGHT = 150;
 /** From the edges of the surface: 8 pixels, its border, and as many free. */
 const DISTANCE = 18;
+/** Of a surface that has one, in CSS pixels: on a projector there is no room. */
+const LEAST_HEIGHT = 260;
 /** Its scale while it is not pointed at, as in the style sheet. */
 const RESTING = 0.5;
 
@@ -78,8 +80,8 @@ export class Minimap {
     const ratio = (window.devicePixelRatio || 1) * this.scale;
     const [width, height] = [surface.width / camera.scale, surface.height / camera.scale];
     const all = width >= this.scene.width && height >= this.scene.height;
-    this.root.hidden = all;
-    if (all) return;
+    this.root.hidden = all || surface.height < LEAST_HEIGHT;
+    if (this.root.hidden) return;
     context.clearRect(0, 0, this.root.width, this.root.height);
     context.drawImage(this.picture, 0, 0);
     context.strokeStyle = palette.accent;

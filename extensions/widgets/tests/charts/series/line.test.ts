@@ -65,6 +65,7 @@ describe("what is read at a place", () => {
   it("is said to be not finite where it was not", () => {
     const store = storeOf(part("a", 0, [5, Number.NaN]));
     expect(readingAt(curve(store), "loss", all, null)?.value).toBeNaN();
+    expect(readingAt(curve(store), "loss", { ...all, smoothing: 5 }, null)?.value).toBeNaN();
   });
 });
 
