@@ -14,10 +14,10 @@ LARGEST_PLAIN = 1e9
 
 
 def significant(value: float) -> str:
-    """Format a ratio or a throughput with at least three significant digits: 0.00283, 364, 12,345.
+    """Format a ratio or a throughput with three significant digits: 0.00283, 364, 12,300.
 
-    Numbers from 100 on are rounded to an integer, with a comma between thousands. Halves are
-    rounded away from zero, as in JavaScript. The loss of a diverged run may be 9.04e+26.
+    More would tell of a precision that no measurement has. Halves are rounded away from zero, as in
+    JavaScript. The loss of a diverged run may be 9.04e+26.
     """
     if not math.isfinite(value):
         return "–"  # noqa: RUF001, the front end's sign for a missing value
@@ -31,7 +31,7 @@ def significant(value: float) -> str:
     decimals = DIGITS - 1 - rounded.adjusted()
     if decimals > 0:
         return f"{rounded:.{decimals}f}"
-    return f"{exact.to_integral_value(ROUND_HALF_UP):,f}"
+    return f"{rounded:,f}"
 
 
 def loss_text(value: float) -> str:

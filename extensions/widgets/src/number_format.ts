@@ -17,15 +17,15 @@ export function counted(count: number, noun: string): string {
 }
 
 /**
- * A ratio or a throughput with three significant digits or more: 0.00283 · 1.07 · 364 · 12,345.
+ * A ratio or a throughput with three significant digits: 0.00283 · 1.07 · 364 · 12,300.
  * The same as `significant` in number_format.py, halves away from zero included.
  */
 export function formatSignificant(value: number): string {
   if (value === 0) return "0";
   const plain = Math.abs(value) >= 1e-4 && Math.abs(value) < LARGEST_PLAIN;
   if (!plain) return scientific(value);
-  if (Math.abs(value) >= 99.95) return whole.format(value);
-  return value.toPrecision(3);
+  const rounded = value.toPrecision(3);
+  return Math.abs(value) >= 99.95 ? whole.format(Number(rounded)) : rounded;
 }
 
 /** 9.04e+26 · 5.00e-04 */
