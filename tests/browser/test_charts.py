@@ -118,7 +118,7 @@ def test_charts_are_zoomed_read_toggled_and_saved(  # noqa: PLR0915, one kernel 
     # Engines 300 times apart: the axis is logarithmic, and that is said.
     scale = page.get_by_role("button", name="Logarithmic scale of Throughput")
     expect(scale).to_have_text("log (auto)")
-    expect(scale).to_have_accessible_description(re.compile("curves differ 300 times"))
+    expect(scale).to_have_accessible_description(re.compile("values differ 300 times"))
     expect(scale).to_have_attribute("aria-pressed", "true")
     scale.click()
     expect(scale).to_have_attribute("aria-pressed", "false")

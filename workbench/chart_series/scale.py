@@ -9,6 +9,8 @@ import numpy as np
 LOG_SPREAD = 30.0
 """Curves whose typical values differ by more than this are unreadable on a linear axis: the lower
 is a line at zero."""
+RISEN = 1.2
+"""Multiple of the lowest test loss so far above which it has risen."""
 
 
 def spread(curves: Iterable[np.ndarray]) -> float:
@@ -22,3 +24,19 @@ def spread(curves: Iterable[np.ndarray]) -> float:
         if len(positive):
             typical.append(float(np.median(positive)))
     return max(typical) / min(typical) if len(typical) > 1 else 1.0
+
+
+def hidden_rise(first_loss: float, test_losses: np.ndarray) -> float:
+    """Ratio of the first loss to the lowest on the test split, if that has risen in between.
+
+    1.0 where it has not. A rise at a height of a thirtieth is not seen on a linear axis, though it
+    tells that the model overfits. The result never falls as evaluations are added, so that the axis
+    changes once.
+
+    Args:
+        first_loss: of the training.
+        test_losses: (evaluations,) in their order.
+    """
+    known = test_losses[np.isfinite(test_losses) & (test_losses > 0)]
+    rises = known >= RISEN * np.minimum.accumulate(known)
+    return float(first_loss / known.min()) if rises.any() and np.isfinite(first_loss) else 1.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.chart_series import Recording, spread, trailing_rate
+from workbench.chart_series import Recording, hidden_rise, spread, trailing_rate
 from workbench.chart_series.blocks import MEAN, MEMORY, SAMPLES, SECONDS, STEP
 
 if TYPE_CHECKING:
@@ -59,17 +59,20 @@ def _row(recording: Recording, at: int | None) -> dict[str, Any]:
 
 
 def spreads(recordings: Mapping[str, Recording]) -> dict[str, float]:
-    """By panel, the ratio of its highest to its lowest curve, see `chart_series.spread`.
-
-    Empty with fewer than two curves, where each would be 1.
-    """
-    if len(recordings) < 2:
-        return {}
+    """By panel, the ratio of its highest to its lowest curve, see `chart_series.spread`; of the
+    loss also what `hidden_rise` finds."""
     overviews = [
         one.blocks(one.stride_for(len(one), TYPICAL_BLOCKS)) for one in recordings.values()
     ]
+    rises = [
+        hidden_rise(float(blocks[MEAN][0]), one.evaluations.array[1])
+        for one, blocks in zip(recordings.values(), overviews, strict=True)
+        if blocks.shape[1]
+    ]
+    if len(recordings) < 2:
+        return {"loss": max(rises, default=1.0)}
     return {
-        "loss": spread(blocks[MEAN] for blocks in overviews),
+        "loss": max(spread(blocks[MEAN] for blocks in overviews), *rises, 1.0),
         "throughput": spread(_rates(recordings.values(), overviews)),
         "memory": spread(blocks[MEMORY] for blocks in overviews),
         "metric": spread(shown_metric(one)[1] for one in recordings.values()),

@@ -191,7 +191,7 @@ export class Panel {
     setAttribute(this.logarithm, "aria-pressed", String(this.logarithmic));
     setAttribute(this.logarithm, "aria-label", `Logarithmic scale of ${title}`);
     const hint = chosen
-      ? `Automatically logarithmic: curves differ ${formatSignificant(spread)} times. Press for a linear scale.`
+      ? `Automatically logarithmic: values differ ${formatSignificant(spread)} times. Press for a linear scale.`
       : "Logarithmic scale";
     setAttribute(this.logarithm, "title", hint);
   }
