@@ -206,11 +206,31 @@ def test_the_load_is_measured_after_the_warm_up_and_not_while_it_waits(
             return Load(1.0, 0.5, 2)
 
     monkeypatch.setattr("workbench.worker.load_recorder.LoadMeter", Meter)
-    grant(control_path, 4)
-    script(monkeypatch, lambda: grant(control_path, 100))
+    script(monkeypatch, lambda: request_state(control_path, "run"))
+    take_step = loop.engine.train_step
+
+    def pause_after_four(batch: Batch) -> float:
+        loss = take_step(batch)
+        if len(loop.engine.fed) == 4:
+            request_state(control_path, "pause")
+        return loss
+
+    monkeypatch.setattr(loop.engine, "train_step", pause_after_four)
     loop.train(steps=7, warmup_steps=2)
     assert calls[1:5] == ["on after 2", "off after 4", "on after 4", "off after 7"]
     assert [step for _, step in loop.events("load")][1:3] == [4, 7]
+
+
+def test_between_the_turns_of_a_comparison_no_load_is_measured(
+    loop: Loop, control_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measured(_: LoadMeter) -> None:
+        raise AssertionError("it takes milliseconds")
+
+    monkeypatch.setattr(LoadMeter, "start", measured)
+    grant(control_path, 4)
+    script(monkeypatch, lambda: grant(control_path, 7), lambda: grant(control_path, 8))
+    assert loop.train(steps=7, warmup_steps=2).status == "completed"
 
 
 def test_a_pause_and_its_end_are_reported_once(

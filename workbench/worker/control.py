@@ -102,6 +102,10 @@ class Control:
         """Whether the next step is granted, independently of the requested state."""
         return self._reader.granted(self._done_steps)
 
+    def grants_all(self, total_steps: int) -> bool:
+        """Whether all steps and what follows them are granted: it takes no turns with others."""
+        return self._reader.granted(total_steps)
+
     def requested_saves(self) -> int:
         """How many checkpoints the clients have requested so far."""
         return self._reader.requested_saves()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 
@@ -34,26 +35,33 @@ class LoadRecorder:
         self._meter = LoadMeter(lambda: pids)
         self._events = events
         self._warmup_steps = warmup_steps
+        self._on = False
         self._write_after_ns = 0
 
     def start(self, step: int) -> None:
-        """Begin a measurement after `step`, unless it is of the warm-up."""
-        if step < self._warmup_steps:
-            return
-        self._write_after_ns = time.perf_counter_ns() + WRITE_NS
-        try:
-            self._meter.start()
-        except (OSError, psutil.Error):
-            return
+        """Measure after `step`, or from the end of the warm-up on."""
+        self._on = True
+        if step >= self._warmup_steps:
+            self._begin()
 
     def step_ended(self, step: int) -> None:
         """Write what was measured, if that is long, and measure on; called after each step."""
-        if step >= self._warmup_steps and time.perf_counter_ns() >= self._write_after_ns:
-            self.stop(step)
-            self.start(step)
+        due = self._on and time.perf_counter_ns() >= self._write_after_ns
+        if due and step >= self._warmup_steps:
+            self._write(step)
+            self._begin()
 
     def stop(self, step: int) -> None:
-        """Write what was measured up to `step`."""
+        """Write what was measured up to `step`, and measure no more."""
+        self._write(step)
+        self._on = False
+
+    def _begin(self) -> None:
+        self._write_after_ns = time.perf_counter_ns() + WRITE_NS
+        with contextlib.suppress(OSError, psutil.Error):
+            self._meter.start()
+
+    def _write(self, step: int) -> None:
         self._write_after_ns = 0
         try:
             self._meter.stop()

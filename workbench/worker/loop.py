@@ -102,7 +102,7 @@ class TrainingLoop:
         if ended is not None:
             return ended
         batches = batches_after(self._dataset.train, self._config, self._progress.step)
-        self._load.start(self._progress.step)
+        self._measure_load()
         while self._progress.step < self._total_steps:
             if not self._control.may_step(self._progress.step) and not self._wait():
                 return self._end(self._control.end_status)
@@ -206,6 +206,13 @@ class TrainingLoop:
             saved = self._checkpointer.save(self._progress)
             self._events.write("saved", step=self._progress.step, request=requested, finite=saved)
 
+    def _measure_load(self) -> None:
+        """But not between the turns of a comparison, which measures it itself: it takes some
+        milliseconds."""
+        step, total_steps = self._progress.step, self._total_steps
+        if step < total_steps and self._control.grants_all(total_steps):
+            self._load.start(step)
+
     def _record(self) -> None:
         """Record the steps so far, and the load during them."""
         self._recorder.flush()
@@ -238,5 +245,5 @@ class TrainingLoop:
             control.wait()
         if paused:
             self._events.write("resumed")
-        self._load.start(step)
+        self._measure_load()
         return True
