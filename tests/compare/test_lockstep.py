@@ -204,6 +204,7 @@ def test_every_round_has_its_load(workers: Workers) -> None:
 
 
 @pytest.mark.sweep
+@pytest.mark.usefixtures("real_children")  # a fork is no child of the watchdog
 def test_cpu_time_of_workers_is_not_counted_as_other_programs(
     workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
