@@ -117,7 +117,8 @@ class StepsView(View):
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._data_problem = ""
         if problem:
-            self._data_problem = "data not loaded" if preview is None else "data do not fit"
+            unfit = "loss does not fit" if problem.startswith("Loss ") else "data do not fit"
+            self._data_problem = "data not loaded" if preview is None else unfit
         if preview is None and not problem and self._model is not None:
             self._data_problem = "choose a dataset"
         self.update()
@@ -197,6 +198,8 @@ class StepsView(View):
         if self._model is None:
             return "needs a model"
         if self._data_problem:
+            if "loss" in self._data_problem:
+                return "needs another loss"
             return "needs data that fit" if "fit" in self._data_problem else "needs a dataset"
         needs_engine = step == "compare" or self._setup.federation is None
         if needs_engine and not self._setup.engines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas
 import pytest
 
 import workbench as wb
@@ -23,6 +24,15 @@ from workbench.controller.code.free_names import taken_names, with_free_names
 def test_only_variables_are_renamed(code: str, renamed: str) -> None:
     assert with_free_names(code, {"run"}) == renamed
     assert with_free_names(code, {"other"}) == code
+
+
+def test_imports_and_loops_replace_nothing_either() -> None:
+    code = "import pandas as pd\n\nfor engine in x:\n    pd.f(engine)\n"
+    taken = taken_names({"pd": "mine", "engine": 7}, [])
+    assert with_free_names(code, taken) == (
+        "import pandas as wb_pd\n\nfor wb_engine in x:\n    wb_pd.f(wb_engine)\n"
+    )
+    assert taken_names({"pd": pandas, "engine": "ondevice"}, []) == set()
 
 
 def test_a_new_name_is_free_too() -> None:

@@ -80,10 +80,14 @@ def test_parameters_chosen_in_one_model_are_no_choice_in_another(model: Model) -
     assert typed.read.problems == {}
     typed.type("requires_grad", "*.bias")
     typed.know(model)
+    assert "requires_grad" not in typed.texts, "also where it has parameters of these names"
+    typed.know(None)
+    typed.set(requires_grad=["*.bias"])  # for what is chosen next, as a restored run does
+    typed.know(other)
     assert typed.texts["requires_grad"] == "*.bias"
     typed.type("requires_grad", "wrong")  # wrong before: what was typed is kept
     typed.know(None)
-    typed.know(other)
+    typed.know(model)
     assert typed.texts["requires_grad"] == "wrong"
 
 

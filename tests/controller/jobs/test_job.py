@@ -310,6 +310,12 @@ def test_a_single_step_ends_the_pause_that_was_asked_for(
     wait_until(training, *ENDED)
 
 
+def test_which_parameters_were_trained_is_said_where_others_were_frozen() -> None:
+    frozen = write_run("a", [steps(1, [0.1])], {"status": "completed"}, requires_grad=["head.*"])
+    assert ", of the parameters head.* alone." in outcome_of(frozen)
+    assert "parameters" not in outcome_of(write_run("b", [], {"status": "completed"}))
+
+
 def test_throughputs_of_several_engines_on_a_busy_machine_have_a_caveat() -> None:
     load = {"event": "load", "step": 30, "wall_s": 10.0, "other_s": 12.0, "cores": 2}
     done = {"status": "completed"}

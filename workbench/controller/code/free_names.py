@@ -5,10 +5,16 @@ from __future__ import annotations
 import io
 import tokenize
 from collections.abc import Collection, Mapping
+from types import ModuleType
 from typing import Any
 
-VARIABLES = ("model", "data", "artifacts", "graph", "profile", "run", "comparison", "tuning")
-"""Those that the code assigns to, of values that later lines use."""
+from workbench.settings.engines import offered_engines
+
+VARIABLES = (
+    *("model", "data", "artifacts", "graph", "profile", "run", "comparison", "tuning", "nominal"),
+    *("engine", "pd"),
+)
+"""Those that the code assigns to, imports included."""
 
 
 def taken_names(names: Mapping[str, Any], used: Collection[str]) -> set[str]:
@@ -19,7 +25,7 @@ def taken_names(names: Mapping[str, Any], used: Collection[str]) -> set[str]:
             before, which another one may replace.
         used: names that the code loads its model and data from.
     """
-    return {name for name, value in names.items() if not _is_ours(value)} | set(used)
+    return {name for name, value in names.items() if not _is_ours(name, value)} | set(used)
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
@@ -63,5 +69,10 @@ def _variables(code: str) -> list[tokenize.TokenInfo]:
     return found
 
 
-def _is_ours(value: object) -> bool:
+def _is_ours(name: str, value: object) -> bool:
+    """Whether the code has given the name this value, or would give it an equal one."""
+    if name == "engine":
+        return value in offered_engines()
+    if isinstance(value, ModuleType):
+        return value.__name__ == "pandas"
     return type(value).__module__.partition(".")[0] == "workbench"

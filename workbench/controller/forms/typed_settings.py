@@ -45,6 +45,8 @@ class TypedSettings:
         self._model: Model | None = None
         self._train_rows: int | None = None
         self._fitting: dict[str, str] = {}
+        self._fitted = ""
+        """The name of the model that these fitted."""
         """Texts that name parameters of the last known model."""
 
     def observe(self, callback: Callable[[], None]) -> None:
@@ -72,16 +74,19 @@ class TypedSettings:
     def type(self, name: str, text: str) -> None:
         """Set the text of one field; empty: its default."""
         with self._lock:
+            self._fitting.pop(name, None)  # it is chosen for the model of now
             self._replace({**self.texts, name: text})
 
     def set(self, **settings: Any) -> None:
         """Set settings as for `train`; None means the default."""
         with self._lock:
+            self._fitting.clear()
             self._replace({**self.texts, **write_texts(settings)})
 
     def replace(self, settings: Mapping[str, Any]) -> None:
         """Replace all typed texts by those of `settings`."""
         with self._lock:
+            self._fitting.clear()
             self._replace(write_texts(settings))
 
     def set_defaults(self, defaults: Mapping[str, Any]) -> None:
@@ -101,6 +106,7 @@ class TypedSettings:
                 self._fitting = {
                     name: text for name, text in named.items() if name not in self.read.problems
                 }
+                self._fitted = self._model.name
             self._model = model
             self._replace(self.texts)
             fitting = {name: text for name, text in self.texts.items() if not self._is_stale(name)}
@@ -129,9 +135,11 @@ class TypedSettings:
                 self._replace(self.texts)
 
     def _is_stale(self, name: str) -> bool:
-        """Whether a setting names parameters of the model before, and not of this one."""
-        before = self._fitting.get(name)
-        return before == self.texts[name] and name in self.read.problems
+        """Whether a setting names parameters of the model before: those of another model may have
+        the same names, but nobody has chosen them."""
+        is_other = self._model is not None and self._model.name != self._fitted
+        unfit = is_other or name in self.read.problems
+        return self._fitting.get(name) == self.texts[name] and unfit
 
     def refuse_options(self, labels: Sequence[str]) -> None:
         """Count options of ORTModule, which have a form of their own, among the wrong settings.

@@ -58,7 +58,7 @@ def offers() -> list[Offer]:
             action = "resume" if ended else "follow"
             text = f"{name_of(run)} {how} {where}"
             if ended and _needs_model(run):
-                text += f" It needs your own code: choose {run.spec['model']} in Model first."
+                text += f" It goes on with your own {run.spec['model']}, as it is chosen in Model."
             found[run.id] = Offer(run.id, action, text, run)
     return list(found.values())[:OFFERED]
 

@@ -103,4 +103,6 @@ def _outcome_sentence(run: Run) -> str:
         if evaluation["accuracy"] is not None:
             reached += f", test accuracy {100 * evaluation['accuracy']:.1f} %"
     steps = f"{done:,} {step}{'' if done == 1 else 's'}"
-    return f"Trained {name}: {steps}{reached}. {run.reason}".rstrip()
+    trained = f", of the parameters {', '.join(run.config.requires_grad or ())} alone"
+    which = trained if run.config.requires_grad else ""
+    return f"Trained {name}: {steps}{reached}{which}. {run.reason}".rstrip()

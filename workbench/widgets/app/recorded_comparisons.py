@@ -55,7 +55,7 @@ class RecordedComparisons:
         self._comparison.show(*runs)
         self._show(action_code("compare", [run.id for run in runs], ""))
         self._bar.selected = "compare"
-        self._report(f"The step Compare shows {len(runs)} recorded runs.")
+        self._report("The step Compare shows recorded runs.")
 
     def open(self, comparison_id: str) -> None:
         """Show a recorded comparison."""

@@ -32,6 +32,7 @@ from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
 from workbench.widgets.compare import ComparisonView
 from workbench.widgets.compare.ratio_bars import PRESS_COMPARE
 from workbench.widgets.model.model_view import ModelView
+from workbench.widgets.page.after_cells import after_each_cell
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.code_panel import CodePanel
 from workbench.widgets.page.controls import Controls
@@ -148,6 +149,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._controller.tasks.observe(self._show_code)
         self.trainer.engines.observe(self._on_form, "value")
         self.runs.observe(self._show_code, "code")
+        # It assigns to no name that there is by then.
+        after_each_cell(self, Workbench._show_code)
         self.comparison.ratios.observe(self._page_view.show_summary, ["summary", "verdict"])
         self._show_what_trains()
 

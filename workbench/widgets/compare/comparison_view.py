@@ -235,7 +235,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         else:
             due = self._updates % RECORDED_RATIOS == 1
             rates = {name: run.samples_per_s for name, run in comparison.runs.items() if run.ended}
-            self.charts.show_rates(rates, OF_ROUNDS)
+            self.charts.show_rates(rates, self._rates_note)
         if due:
             self._show_ratios(comparison)
 
@@ -244,13 +244,17 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         self.charts.hint = NOTHING_HINT
         with self.table.hold_sync():
             self.table.show(comparison, _styles(comparison))
-        self.charts.show_rates(self.table.throughputs, OF_ROUNDS)
+        self._show_ratios(comparison)
+        self.charts.show_rates(self.table.throughputs, self._rates_note)
         self.differences.show(comparison)
         # The table has the notes.
         self.statistics.show(comparison.runs, notes=False)
-        self._show_ratios(comparison)
         self._whole = True
         self.on_read(comparison)
+
+    @property
+    def _rates_note(self) -> str:
+        return f"machine busy, {OF_ROUNDS}" if self.ratios.level == "busy" else OF_ROUNDS
 
     def _show_ratios(self, comparison: Comparison | RunComparison) -> None:
         self.ratios.show(comparison, _styles(comparison))

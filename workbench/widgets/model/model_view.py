@@ -244,7 +244,9 @@ class ModelStepView(View):
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         fields = (self._step.dataset, self._step.target, self._step.groups)
-        wrong = self._step.field_of_data_problem()
+        # Of a loss the field is in Train.
+        of_loss = problem.startswith("Loss ")
+        wrong = None if of_loss else self._step.field_of_data_problem()
         for field in fields:
             field.problem = problem if field is wrong else ""
         elsewhere = problem if wrong is None else ""

@@ -15,6 +15,7 @@ from workbench.controller.readiness import CHOOSE
 from workbench.controller.view import View
 from workbench.errors import ModelError
 from workbench.models import Model
+from workbench.widgets.page.after_cells import after_each_cell
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.code_panel import CodePanel
 from workbench.widgets.page.controls import Controls
@@ -81,6 +82,8 @@ class StandaloneStep(ipywidgets.Box):  # type: ignore[misc]
             assert self.code is not None
             self.code.page_id = self.model_id
             self._show_code()
+            # It assigns to no name that there is by then.
+            after_each_cell(self, type(self)._show_code)
             if model is not None:
                 try:
                     self.choose(model)

@@ -14,7 +14,8 @@ export function isLogarithmic(scale: string, spread: number): boolean {
 export function valueRange(min: number, max: number, fromZero: boolean): Range {
   if (!(min <= max)) return [0, 1];
   const low = fromZero ? Math.min(0, min) : min;
-  const margin = 0.08 * (max - low || Math.abs(max) || 1);
+  // Values that differ in the fourth digit only are not blown up to the height of the chart.
+  const margin = Math.max(0.08 * (max - low || Math.abs(max) || 1), 0.002 * Math.max(Math.abs(min), Math.abs(max)));
   const bottom = (fromZero && min >= 0) || (min >= 0 && min < margin) ? 0 : low - margin;
   return [bottom, max + margin];
 }

@@ -8,6 +8,11 @@ vi.mock("uplot", () => import("../plots"));
 describe("valueRange", () => {
   it("is 0 to 1 without values", () => expect(valueRange(Infinity, -Infinity, false)).toEqual([0, 1]));
 
+  it("does not blow up values that hardly differ", () => {
+    const [low, high] = valueRange(-0.12541, -0.1254, false);
+    expect(high - low).toBeGreaterThan(0.0004);
+  });
+
   it("begins at zero where asked", () => expect(valueRange(50, 100, true)).toEqual([0, 108]));
 
   it("leaves room above and below", () => {
