@@ -162,6 +162,15 @@ def test_a_run_that_has_taken_its_steps_says_how_to_go_on(run: Run) -> None:
     assert _step_to_resume_from(run, run.config.model_copy(update={"steps": 5})) == 4
 
 
+def test_a_run_that_was_killed_after_its_last_checkpoint_has_still_to_end(run: Run) -> None:
+    """It has taken its steps, and is not evaluated."""
+    config = run.config.model_copy(update={"steps": STEPS})
+    run.folder.write_summary({**(run.summary or {}), "status": "failed"})
+    assert _step_to_resume_from(run, config) == STEPS
+    with pytest.raises(ConfigError, match="has taken 4 of 3 steps"):
+        _step_to_resume_from(run, run.config.model_copy(update={"steps": 3}))
+
+
 def test_the_newest_complete_checkpoint_is_used_and_faults_are_reported(run: Run) -> None:
     folder = run.folder
     older = checkpoint(folder, 2)

@@ -120,12 +120,14 @@ def _step_to_resume_from(run: Run, config: TrainingConfig) -> int:
     """The step of the latest checkpoint.
 
     Raises:
-        ConfigError: all steps are done.
+        ConfigError: all steps are done, and the run has not failed.
         RunFolderError: there is none.
     """
     step = _newest_step(run.folder, config.engine)
     total = config.total_steps(run.spec["samples"])
-    if step >= total:
+    # One that was killed after its last checkpoint has still to be evaluated.
+    unfinished = step == total and run.status == "failed" and run.federation is None
+    if step >= total and not unfinished:
         name, others = ("steps", ", or epochs=.")
         if run.federation is not None:
             name, others = ("rounds", ".")
