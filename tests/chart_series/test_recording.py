@@ -120,6 +120,8 @@ def test_a_long_run_that_is_resumed_is_measured_by_its_own_first_losses() -> Non
     rest = np.ones(200)
     one.add(np.arange(count - 99, count + 101), rest, 32 * rest, np.full(200, 1e-3), rest)
     assert one.incidents == [], "a hundred times the last losses, and far below the first"
+    assert one.cut(count // 2), "before the steps that are kept one by one"
+    assert one.incidents == []
 
 
 @pytest.mark.parametrize(

@@ -79,9 +79,15 @@ class IncidentWatch:
         self._recent = np.concatenate([self._recent, loss])[-(WINDOW_STEPS - 1) :]
         self._recent_steps = np.concatenate([self._recent_steps, step])[-(WINDOW_STEPS - 1) :]
 
-    def cut(self, step: np.ndarray, loss: np.ndarray) -> None:
-        """Forget the last steps, which are trained again; of those before, these are the last."""
-        known, last_step = np.isfinite(loss), int(step[-1])
+    def cut(self, last_step: int, step: np.ndarray, loss: np.ndarray) -> None:
+        """Forget the steps after `last_step`, which are trained again.
+
+        Args:
+            last_step: the last that stays.
+            step: (steps,) the last ones that stay; empty: they are not known one by one.
+            loss: (steps,) their losses.
+        """
+        known = np.isfinite(loss)
         self._recent = loss[known][-(WINDOW_STEPS - 1) :]
         self._recent_steps = step[known][-(WINDOW_STEPS - 1) :]
         if self._bad is not None and self._bad[0] > last_step:

@@ -94,9 +94,9 @@ class Recording:
             self._watch, self._best = IncidentWatch(), NOTHING
             self._note(kept[STEP], kept[LAST], np.diff(kept[SAMPLES], prepend=0))
             return True
-        # Of a long recording the first steps are kept as means only.
-        self._watch.cut(kept[STEP], kept[LAST])
-        if self._best.step > self.last_step:
+        # Of a long recording the first steps are kept as means only, if these are not all.
+        self._watch.cut(step, kept[STEP], kept[LAST])
+        if self._best.step > step:
             self._best = NOTHING
             self._note_best(kept[STEP], kept[LAST])
         return True

@@ -16,12 +16,7 @@ from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import differences_frame, differing, settings_of
 from workbench.compare.load_comparison import loads_of, measured_together
 from workbench.compare.run_names import distinct_names
-from workbench.compare.run_texts import (
-    failures_badge,
-    in_progress,
-    shortfalls,
-    trained_text,
-)
+from workbench.compare.run_texts import failures_badge, in_progress, shortfalls, trained_text
 from workbench.compare.statistics import Ratio
 from workbench.compare.verdict import (
     BADGES,

@@ -12,7 +12,7 @@ from workbench.controller.jobs.job import Job, model_of
 from workbench.controller.jobs.outcome import diverged
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
-from workbench.controller.model.sources import NEEDS_EXAMPLE, lacks_example
+from workbench.controller.model.sources import NEEDS_EXAMPLE, is_of_loss, lacks_example
 from workbench.controller.setup import Setup
 from workbench.controller.state import State
 from workbench.controller.view import View
@@ -117,7 +117,7 @@ class StepsView(View):
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._data_problem = ""
         if problem:
-            unfit = "loss does not fit" if problem.startswith("Loss ") else "data do not fit"
+            unfit = "loss does not fit" if is_of_loss(problem) else "data do not fit"
             self._data_problem = "data not loaded" if preview is None else unfit
         if preview is None and not problem and self._model is not None:
             self._data_problem = "choose a dataset"

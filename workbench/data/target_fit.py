@@ -92,13 +92,7 @@ def _check_values(loss: Loss, output: TensorSpec, target: np.ndarray, where: str
                 ]
             )
     if loss.name == "bce_with_logits":
-        outside = (target < 0) | (target > 1)
-        if outside.any():
-            row = int(np.argwhere(outside)[0][0])
-            raise DataError(
-                f"Loss bce_with_logits needs targets from 0 to 1, but row {row} of dataset "
-                f"{where} contains {target[outside][0]:g}."
-            )
+        _check_unit_range("Loss bce_with_logits needs targets from 0 to 1", target, where)
 
 
 def _broadcasts(shape: tuple[int, ...], row_shape: tuple[int, ...]) -> bool:
@@ -123,7 +117,8 @@ def _check_classes(
             f"{model.name!r} has one; use mse or l1 for numbers, or bce_with_logits for yes or no."
         )
     if _is_distribution(loss, output, target):
-        _check_probabilities(loss, target, where)
+        needs = "class indices, or class probabilities from 0 to 1 (mse and l1 take any number)"
+        _check_unit_range(f"Loss {loss.name} needs {needs}", target, where)
         _check_weights(loss, output, output.shape[1])
         if loss.ignore_index >= 0:
             raise ConfigError(
@@ -158,13 +153,12 @@ def _is_distribution(loss: Loss, output: TensorSpec, target: np.ndarray) -> bool
     )
 
 
-def _check_probabilities(loss: Loss, target: np.ndarray, where: str) -> None:
+def _check_unit_range(needs: str, target: np.ndarray, where: str) -> None:
     outside = (target < 0) | (target > 1)
     if outside.any():
         row = int(np.argwhere(outside)[0][0])
         raise DataError(
-            f"Loss {loss.name} needs class indices, or class probabilities from 0 to 1, but row "
-            f"{row} of dataset {where} contains {target[outside][0]:g}; use mse or l1 for numbers."
+            f"{needs}, but row {row} of dataset {where} contains {target[outside][0]:g}."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas
 import pytest
 
@@ -33,6 +34,7 @@ def test_imports_and_loops_replace_nothing_either() -> None:
         "import pandas as wb_pd\n\nfor wb_engine in x:\n    wb_pd.f(wb_engine)\n"
     )
     assert taken_names({"pd": pandas, "engine": "ondevice"}, []) == set()
+    assert taken_names({"engine": np.zeros(3)}, []) == {"engine"}
 
 
 def test_a_new_name_is_free_too() -> None:

@@ -312,7 +312,7 @@ def test_a_single_step_ends_the_pause_that_was_asked_for(
 
 def test_which_parameters_were_trained_is_said_where_others_were_frozen() -> None:
     frozen = write_run("a", [steps(1, [0.1])], {"status": "completed"}, requires_grad=["head.*"])
-    assert ", of the parameters head.* alone." in outcome_of(frozen)
+    assert ", of the parameters head.* trained." in outcome_of(frozen)
     assert "parameters" not in outcome_of(write_run("b", [], {"status": "completed"}))
 
 

@@ -72,7 +72,7 @@ def _variables(code: str) -> list[tokenize.TokenInfo]:
 def _is_ours(name: str, value: object) -> bool:
     """Whether the code has given the name this value, or would give it an equal one."""
     if name == "engine":
-        return value in offered_engines()
+        return isinstance(value, str) and value in offered_engines()
     if isinstance(value, ModuleType):
         return value.__name__ == "pandas"
-    return type(value).__module__.partition(".")[0] == "workbench"
+    return str(type(value).__module__).partition(".")[0] == "workbench"

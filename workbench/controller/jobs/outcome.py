@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workbench.compare.run_texts import trained_text
 from workbench.display.number_format import loss_text
 from workbench.errors import with_full_stop
 from workbench.runs import Run
@@ -103,6 +104,4 @@ def _outcome_sentence(run: Run) -> str:
         if evaluation["accuracy"] is not None:
             reached += f", test accuracy {100 * evaluation['accuracy']:.1f} %"
     steps = f"{done:,} {step}{'' if done == 1 else 's'}"
-    trained = f", of the parameters {', '.join(run.config.requires_grad or ())} alone"
-    which = trained if run.config.requires_grad else ""
-    return f"Trained {name}: {steps}{reached}{which}. {run.reason}".rstrip()
+    return f"Trained {name}: {steps}{reached}{trained_text(run.config)}. {run.reason}".rstrip()

@@ -37,6 +37,11 @@ OF_EXAMPLES = ("example_inputs", "example inputs", "Example input")
 """What a problem of the example inputs calls them."""
 
 
+def is_of_loss(problem: str) -> bool:
+    """Whether this problem of the data is that the chosen loss does not fit them."""
+    return problem.startswith("Loss ")
+
+
 def lacks_example(problem: str) -> bool:
     """Whether this problem of a model is that its example input is still to be named."""
     return problem.endswith(NAME_EXAMPLE)

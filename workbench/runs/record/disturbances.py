@@ -20,8 +20,7 @@ def unknown_load(results: Mapping[str, StepResults]) -> str:
         return ""
     verb = "was" if len(names) == 1 else "were"
     return (
-        f"It is not known whether the machine was quiet while {', '.join(names)} {verb} measured: "
-        "that took too little time."
+        f"It is not known whether the machine was quiet while {', '.join(names)} {verb} measured."
     )
 
 
