@@ -79,17 +79,11 @@ class IncidentWatch:
         self._recent = np.concatenate([self._recent, loss])[-(WINDOW_STEPS - 1) :]
         self._recent_steps = np.concatenate([self._recent_steps, step])[-(WINDOW_STEPS - 1) :]
 
-    def cut(self, last_step: int, step: np.ndarray, loss: np.ndarray) -> None:
-        """Forget the steps after `last_step`, which are trained again.
-
-        Args:
-            last_step: the last that stays.
-            step: (steps,) the last ones that stay; empty: they are not known one by one.
-            loss: (steps,) their losses.
-        """
-        known = np.isfinite(loss)
-        self._recent = loss[known][-(WINDOW_STEPS - 1) :]
-        self._recent_steps = step[known][-(WINDOW_STEPS - 1) :]
+    def cut(self, last_step: int) -> None:
+        """Forget the steps after `last_step`, which are trained again; the first ones stay."""
+        self._beginning = self._beginning[:last_step]
+        kept = self._recent_steps <= last_step
+        self._recent, self._recent_steps = self._recent[kept], self._recent_steps[kept]
         if self._bad is not None and self._bad[0] > last_step:
             self._bad = None
         if self._diverged is not None and self._diverged > last_step:

@@ -95,7 +95,7 @@ class Recording:
             self._note(kept[STEP], kept[LAST], np.diff(kept[SAMPLES], prepend=0))
             return True
         # Of a long recording the first steps are kept as means only, if these are not all.
-        self._watch.cut(step, kept[STEP], kept[LAST])
+        self._watch.cut(step)
         if self._best.step > step:
             self._best = NOTHING
             self._note_best(kept[STEP], kept[LAST])

@@ -127,6 +127,23 @@ def test_a_run_that_is_paused_or_starts_is_followed_closely(
     assert shown == pytest.approx(4 / SOON_S, rel=0.1), "such as a step that takes long"
 
 
+def test_a_resumed_run_is_measured_by_its_own_first_losses() -> None:
+    """Not by the far lower ones after which it was resumed: those that follow may be higher."""
+    built = {"event": "built", "rss_before_bytes": 1}
+    learnt = [6.0] * 20 + [1e-5] * 20
+    run = write_run("a", [STARTED, built, steps(1, [0.1] * 40, learnt)], warmup_steps=0)
+    states: list[State] = []
+    follower = Follower(Training.of(run), View(), states.append)
+    follower.poll()
+    restored = {"event": "restored", "step": 40}
+    again = [restored, steps(41, [0.1] * 20, [1e-5] * 20), steps(61, [0.1] * 30, [1e-3] * 30)]
+    append(run.folder.events_path, again)
+    run.folder.write_summary({"engine": "fake", "error": None, "status": "completed"})
+    follower.poll()
+    assert "diverges" not in states[-1].message
+    assert states[-1].level == "done"
+
+
 def test_a_run_whose_loss_diverged_is_no_success() -> None:
     losses = [2.3] * 20 + [1e9] * 100
     done = {"status": "completed", "steps": 120, "evaluation": {"loss": 5e5, "accuracy": 0.1}}

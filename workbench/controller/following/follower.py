@@ -132,7 +132,8 @@ class Follower:
             points = self._readers[engine].poll()
             if points.restored_step is not None:
                 self._done_steps[engine] = points.restored_step
-                self._losses.pop(engine, None)
+                if engine in self._losses:
+                    self._losses[engine].cut(points.restored_step)
             if len(points.step):
                 losses = self._losses.setdefault(engine, IncidentWatch())
                 losses.add(points.step, points.loss, points.samples)
