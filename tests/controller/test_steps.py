@@ -5,8 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from workbench.controller import Setup, State
 from workbench.controller.forms.typed_settings import TypedSettings
+from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.steps import StepsView
 from workbench.load import load_model
 
@@ -50,6 +53,26 @@ def test_a_step_is_done_as_soon_as_its_job_has_ended() -> None:
     steps.forget_ended()
     [train] = [step for step in shown[-1] if step.name == "train"]
     assert train.note != "failed", "its runs were deleted"
+
+
+@pytest.mark.parametrize(
+    ("problem", "model_note", "train_note"),
+    [
+        ("", "digits-mlp", "ready"),
+        ("Loss mse needs a float32 target.", "loss does not fit", "needs another loss"),
+        ("Input 'image' has another shape.", "data do not fit", "needs data that fit"),
+    ],
+)
+def test_a_loss_that_does_not_fit_is_told_from_data(
+    problem: str, model_note: str, train_note: str
+) -> None:
+    shown: list[Any] = []
+    setup = Setup(engines=["fake"])
+    steps = StepsView(setup, TypedSettings(setup), shown.append)
+    steps.show_model(load_model("digits-mlp"))
+    steps.show_data(DataPreview("digits", ()), problem)
+    notes = {step.name: step.note for step in shown[-1]}
+    assert (notes["model"], notes["train"]) == (model_note, train_note)
 
 
 def test_artifacts_are_in_progress_while_they_are_generated() -> None:
