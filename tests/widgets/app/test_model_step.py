@@ -125,12 +125,17 @@ def test_a_refused_example_input_is_marked_at_its_field(make_page: MakePage) -> 
     step = page.models
     names = {"net": torch.nn.Linear(3, 2), "x": np.ones((4, 5), np.float32)}
     page._controller.sources.names = lambda: names
+    levels: list[str] = []
+    page.status.observe(lambda change: levels.append(change.new), "level")
     step.field.value = "net"
     until(lambda: "name an example input" in page.status.message)
-    assert (page.status.level, step.example_inputs.problem) == ("idle", ""), "nothing is wrong yet"
+    until(lambda: page.models.example_inputs.description.startswith("Needed now."))
+    assert step.example_inputs.problem == "", "nothing is wrong yet"
     assert step.example_inputs.description.startswith("Needed now.")
     assert page.bar.steps[0]["note"] == "needs an example input"
     step.example_inputs.value = "xx"
+    until(lambda: levels.count("busy") == 2)  # all was said of the choice without an example
+    assert levels[: levels.index("busy", 1)] == ["busy", "idle"], "nothing was wrong yet"
     until(lambda: "The notebook has no 'xx'" in step.example_inputs.problem)
     step.example_inputs.value = "x"
     until(lambda: "fails on inputs of shape (4, 5)" in step.example_inputs.problem)

@@ -239,7 +239,7 @@ class ModelLoader:
             problem = sentence_of(error)
             show(lambda: self._show_none(problem))
             self._begin_data()  # that of the model before is gone
-            raise
+            return
         if model is None or not show(lambda: self._view.show_model(model)):
             return
         self._begin_data()
