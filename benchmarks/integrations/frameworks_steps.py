@@ -19,7 +19,7 @@ import transformers
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
 from benchmarks.integrations.frameworks_models import BATCH, TASKS, Task
-from workbench.compare.statistics import ratio
+from workbench.compare.rounds.statistics import ratio
 from workbench.integrations.huggingface import ORTTrainer
 from workbench.run_folder.results.throughput import rounds_of
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from benchmarks.models.ways import EAGER, Measured, Outcome, aims
-from workbench.compare.statistics import Ratio
+from workbench.compare.rounds.statistics import Ratio
 
 ENGINE_COLUMNS = (
     "| model | engine | throughput over eager | aim | ms a step | products alone, of the step "

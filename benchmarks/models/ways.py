@@ -12,7 +12,7 @@ from benchmarks.models.products import Products
 from benchmarks.models.subjects import LANGUAGE, Subject
 from workbench.compare import Comparison
 from workbench.compare.lockstep import Lockstep, LockstepPlan
-from workbench.compare.statistics import Ratio, largest_difference, ratio
+from workbench.compare.rounds.statistics import Ratio, largest_difference, ratio
 from workbench.machine.load import Load
 from workbench.runs import Run, prepare
 from workbench.runs.launch import launch

@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 from benchmarks.result import Result
-from workbench.compare.statistics import ratio
+from workbench.compare.rounds.statistics import ratio
 from workbench.machine.threads import default_threads
 
 ROUNDS, QUICK_ROUNDS = 41, 6

@@ -7,7 +7,7 @@ import numpy as np
 import workbench as wb
 from benchmarks.result import Result
 from workbench.compare.lockstep import make_plan
-from workbench.compare.statistics import ratio
+from workbench.compare.rounds.statistics import ratio
 
 STEPS, QUICK_STEPS = 4000, 400
 

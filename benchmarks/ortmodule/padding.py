@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.ortmodule.padding_steps import BATCH, LENGTH, MODULES, WORDS
 from benchmarks.result import Result
-from workbench.compare.statistics import ratio
+from workbench.compare.rounds.statistics import ratio
 from workbench.machine.threads import default_threads
 
 ROUNDS, QUICK_ROUNDS = 24, 8

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.page.lab_page import LabPage, lab_page
 from benchmarks.result import Result
 from benchmarks.runs.loop_overhead import CATCH_UP_S, WARMUP_STEPS, Turns
-from workbench.compare.statistics import ratio
+from workbench.compare.rounds.statistics import ratio
 from workbench.controller.following.update_pace import LONGEST_PERIOD_S, PERIOD_SHARE
 
 ENGINES = ("ondevice", "pytorch", "pytorch-compile", "ortmodule")

@@ -19,7 +19,7 @@ import numpy as np
 import workbench as wb
 from benchmarks.page.watcher import Watcher
 from benchmarks.result import Result
-from workbench.compare.statistics import ratio
+from workbench.compare.rounds.statistics import ratio
 from workbench.controller.following.update_pace import LONGEST_PERIOD_S
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import load_run

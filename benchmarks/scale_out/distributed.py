@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.result import Result
-from workbench.compare.statistics import ratio
+from workbench.compare.rounds.statistics import ratio
 from workbench.machine.threads import default_threads
 
 MODELS: Mapping[int, tuple[str, ...]] = {

@@ -19,7 +19,7 @@ from benchmarks.result import Result, as_markdown
 from benchmarks.scale_out import federated
 from benchmarks.scale_out.distributed import hideable
 from tests.fork_server import forked
-from workbench.compare.statistics import Ratio
+from workbench.compare.rounds.statistics import Ratio
 
 ROOT = Path(__file__).resolve().parents[2]
 

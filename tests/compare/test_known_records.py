@@ -14,7 +14,7 @@ from tests.runs.written import LAUNCHED, steps, write_run
 from workbench.compare import Comparison, compare_runs, load_comparison
 from workbench.compare.lockstep import LockstepPlan, make_plan
 from workbench.compare.record import ComparisonRecord
-from workbench.compare.statistics import largest_difference, ratio
+from workbench.compare.rounds.statistics import largest_difference, ratio
 from workbench.errors import RunError
 from workbench.machine.load import Load
 from workbench.run_folder.events import EventReader

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from workbench.compare.statistics import Ratio
+from workbench.compare.rounds.statistics import Ratio
 from workbench.compare.verdict import short_verdict, unpaired_verdict, verdict_of
 from workbench.machine.load import Load
 

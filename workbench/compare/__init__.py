@@ -9,7 +9,8 @@ from workbench.compare.columns import COLUMNS, MARK
 from workbench.compare.compare import compare
 from workbench.compare.comparison import Comparison
 from workbench.compare.load_comparison import load_comparison
-from workbench.compare.run_comparison import RunComparison, compare_runs
+from workbench.compare.recorded_runs.compare_runs import compare_runs
+from workbench.compare.recorded_runs.run_comparison import RunComparison
 from workbench.compare.verdict import Verdict
 
 __all__ = [

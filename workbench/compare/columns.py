@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.compare.statistics import MIN_ROUNDS
+from workbench.compare.rounds.statistics import MIN_ROUNDS
 
 COLUMNS = {
     "samples_per_s": "samples per second: the reference's median over rounds, times the ratio",

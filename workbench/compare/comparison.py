@@ -10,18 +10,18 @@ from workbench.compare.columns import COLUMNS
 from workbench.compare.comparison_row import measured_row, pytorch_fallbacks_of, row_without_run
 from workbench.compare.differences import differences_frame, settings_of
 from workbench.compare.lockstep import PAUSING, Lockstep, LockstepPlan
-from workbench.compare.recorded_steps import RecordedSteps, StepArrays, taken_in_turn
+from workbench.compare.rounds.measured_rounds import MeasuredRounds
+from workbench.compare.rounds.recorded_steps import StepArrays
+from workbench.compare.rounds.statistics import Ratio, Speed, ratio_note
 from workbench.compare.run_texts import caption_of, failures_badge, shortfalls
-from workbench.compare.statistics import Ratio, Speed, ratio_note, speeds_of
 from workbench.compare.verdict import Verdict, short_verdict, verdict_of
 from workbench.errors import RunError
 from workbench.machine.load import Load, total_load
 from workbench.progress import ProgressBar
-from workbench.run_folder.results.throughput import rounds_of
 from workbench.runs import Progress, Run, Status
 from workbench.runs.deadline import Deadline
 from workbench.runs.record.activity import ENDED
-from workbench.settings.engines import REFERENCE
+from workbench.settings.engines import reference_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +44,7 @@ class Comparison:
         runs: dict[str, Run] | None = None,
         unreadable: dict[str, str] | None = None,
         refresh: Callable[[], None] = lambda: None,
+        baseline: Callable[[], Run | None] = lambda: None,
     ) -> None:
         self.id = comparison_id
         self.engines = engines
@@ -53,7 +54,7 @@ class Comparison:
         self._loaded_runs = {} if runs is None else runs
         self._unreadable = {} if unreadable is None else unreadable
         self._refresh = refresh
-        self._recorded: dict[str, RecordedSteps] = {}
+        self._measured = MeasuredRounds(plan, baseline)
 
     def __repr__(self) -> str:
         return f"<Comparison {self.id}: {self.status}, {', '.join(self.engines)}>"
@@ -69,7 +70,7 @@ class Comparison:
     @property
     def reference(self) -> str:
         """The engine that the others are compared with: `pytorch` if present, else the first."""
-        return REFERENCE if REFERENCE in self.engines else self.engines[0]
+        return reference_of(self.engines)
 
     @property
     def status(self) -> Status:
@@ -209,7 +210,8 @@ class Comparison:
         import pandas as pd
 
         found = self.speeds()
-        reference = self._steps(self.reference) if self.reference in self.runs else None
+        first = self.runs.get(self.reference)
+        reference = None if first is None else self._measured.steps(first)
         rows = [self._row(engine, found.get(engine), reference) for engine in self.engines]
         return pd.DataFrame(rows, index=pd.Index(self.engines, name="engine"), columns=[*COLUMNS])
 
@@ -219,8 +221,7 @@ class Comparison:
 
     def rounds(self, engine: str) -> Any:
         """Samples per second of `engine` in each measured round: float64, shape (rounds,)."""
-        steps = taken_in_turn(self._steps(engine), self.runs[engine], self.plan.total)
-        return rounds_of(steps.seconds, steps.samples, self.plan.unmeasured, self.plan.burst)
+        return self._measured.rounds(self.runs[engine])
 
     @property
     def unmeasured_steps(self) -> int:
@@ -281,14 +282,8 @@ class Comparison:
 
     def speeds(self) -> dict[str, Speed]:
         """Throughput and ratio of each engine that was started."""
-        rounds = {engine: self.rounds(engine) for engine in self.runs}
         # A single engine would be compared with itself.
-        return speeds_of(rounds, self.reference if len(self.engines) > 1 else "")
-
-    def _steps(self, engine: str) -> StepArrays:
-        if engine not in self._recorded:
-            self._recorded[engine] = RecordedSteps(self.runs[engine])
-        return self._recorded[engine].read()
+        return self._measured.speeds(self.runs, self.reference if len(self.engines) > 1 else "")
 
     def _row(
         self, engine: str, speed: Speed | None, reference: StepArrays | None
@@ -296,5 +291,6 @@ class Comparison:
         if engine not in self.runs or speed is None:
             status = "not started" if self.ended else "waiting"
             return row_without_run("unreadable" if engine in self._unreadable else status)
-        run, steps = self.runs[engine], self._steps(engine)
+        run = self.runs[engine]
+        steps = self._measured.steps(run)
         return {**measured_row(run, speed, steps, reference), "warning": self.warning}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.compare.recorded_steps import StepArrays
-from workbench.compare.statistics import Speed, largest_difference
+from workbench.compare.rounds.recorded_steps import StepArrays
+from workbench.compare.rounds.statistics import Speed, largest_difference
 from workbench.runs import Run
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from workbench.compare.columns import MARK
-from workbench.compare.statistics import Ratio
+from workbench.compare.rounds.statistics import Ratio
 from workbench.compare.verdict import Verdict, ratio_numbers
 from workbench.display.encodable import printable
 from workbench.figures.engine_style import line_style

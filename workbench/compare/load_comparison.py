@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from workbench.compare.comparison import Comparison
 from workbench.compare.record import SavedComparison, comparisons_folder
@@ -12,6 +13,7 @@ from workbench.errors import RunFolderError, nearest, value_text
 from workbench.machine.load import Load, total_load
 from workbench.run_folder.run_folder import is_id
 from workbench.runs import Run, load_run
+from workbench.settings.engines import reference_of
 
 
 def load_comparison(comparison_id: str) -> Comparison:
@@ -86,8 +88,18 @@ def _stamp_of(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def measured_together(runs: Sequence[Run]) -> Comparison | None:
-    """The recorded comparison in which `runs` were measured in lockstep, with their engines alone.
+class Together(NamedTuple):
+    """Runs that were measured in lockstep."""
+
+    comparison: Comparison
+    """Theirs, with their engines alone; throughputs are as for all its engines."""
+    missing_baseline: str
+    """The engine that all were measured against, where its run can no longer be read; else empty.
+    The throughputs are then of the rounds of these runs alone."""
+
+
+def measured_together(runs: Sequence[Run]) -> Together | None:
+    """The recorded comparison in which `runs` were measured in lockstep.
 
     None if there is none, or if one of them was resumed: its later steps were measured alone.
     """
@@ -96,20 +108,27 @@ def measured_together(runs: Sequence[Run]) -> Comparison | None:
         return None
     for comparison_id, saved in _readable():
         if engines.keys() <= set(saved.runs.values()):
-            by_engine = {run.engine: run for run in runs}
             try:
                 record = _GrowingRecord(comparisons_folder() / f"{comparison_id}.json")
             except RunFolderError:  # it was deleted meanwhile
                 continue
-            return Comparison(
-                comparison_id,
-                record.saved.as_plan(),
-                [*by_engine],
-                record.loads,
-                runs=by_engine,
-                refresh=record.refresh,
-            )
+            return _part(comparison_id, record, {run.engine: run for run in runs})
     return None
+
+
+def _part(comparison_id: str, record: _GrowingRecord, runs: dict[str, Run]) -> Together:
+    """The comparison of some of the runs of a record."""
+    baseline = reference_of(record.saved.engines)
+    comparison = Comparison(
+        comparison_id,
+        record.saved.as_plan(),
+        [*runs],
+        record.loads,
+        runs=runs,
+        refresh=record.refresh,
+        baseline=lambda: record.runs.get(baseline),
+    )
+    return Together(comparison, baseline if baseline in record.unreadable else "")
 
 
 def loads_of(runs: Sequence[Run]) -> dict[str, Load]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from workbench.compare.statistics import Ratio
+from workbench.compare.rounds.statistics import Ratio
 from workbench.display.number_format import significant
 from workbench.machine.load import Load
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import EntryPoint, entry_points
@@ -213,6 +213,11 @@ def registration_problems() -> list[str]:
 def offered_engines() -> tuple[str, ...]:
     """Names of the engines listed in pages, messages and help."""
     return tuple(info.name for info in engine_table().values() if info.offered)
+
+
+def reference_of(engines: Sequence[str]) -> str:
+    """The engine that the others are compared with: `pytorch` if present, else the first."""
+    return REFERENCE if REFERENCE in engines else engines[0]
 
 
 def engine_info(name: str) -> EngineInfo:

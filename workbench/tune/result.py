@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.compare.statistics import ratio
+from workbench.compare.rounds.statistics import ratio
 from workbench.errors import ConfigError, EngineError, nearest
 from workbench.files.output_file import output_path
 from workbench.machine.load import Load

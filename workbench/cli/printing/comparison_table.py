@@ -24,7 +24,7 @@ def print_comparison(comparison: Comparison, json: bool) -> None:
         print_json(_document(comparison, rows))
         return
     from workbench.compare import MARK
-    from workbench.compare.statistics import Ratio
+    from workbench.compare.rounds.statistics import Ratio
     from workbench.compare.verdict import ratio_numbers
 
     pytorch_fallbacks = comparison.pytorch_fallbacks

@@ -8,7 +8,7 @@ from html import escape
 from typing import NamedTuple
 
 from workbench.compare import Comparison, RunComparison
-from workbench.compare.statistics import Ratio
+from workbench.compare.rounds.statistics import Ratio
 from workbench.compare.verdict import ratio_numbers
 from workbench.controller.recorded_runs.run_detail import metric_text
 from workbench.display.number_format import loss_text, significant

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.compare.statistics import MIN_ROUNDS, Ratio, ratio
+from workbench.compare.rounds.statistics import MIN_ROUNDS, Ratio, ratio
 from workbench.engines.base import Gradients
 from workbench.profiling.steps import EngineSteps
 from workbench.tune.turns import turn

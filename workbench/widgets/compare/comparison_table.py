@@ -10,7 +10,7 @@ import anywidget
 import traitlets
 
 from workbench.compare import COLUMNS, Comparison, RunComparison
-from workbench.compare.statistics import Ratio
+from workbench.compare.rounds.statistics import Ratio
 from workbench.compare.verdict import ratio_numbers
 from workbench.widgets.bundle import bundle
 from workbench.widgets.charts import OF_ROUNDS

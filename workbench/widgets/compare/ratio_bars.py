@@ -10,7 +10,7 @@ import anywidget
 import traitlets
 
 from workbench.compare import Comparison, RunComparison
-from workbench.compare.statistics import MIN_ROUNDS, Ratio
+from workbench.compare.rounds.statistics import MIN_ROUNDS, Ratio
 from workbench.compare.verdict import ratio_text
 from workbench.widgets.bundle import bundle
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from workbench.compare.statistics import largest_difference, ratio, speeds_of
+from workbench.compare.rounds.statistics import largest_difference, ratio, speeds_of
 
 
 def test_the_ratio_is_the_median_over_rounds_and_its_interval_holds_it() -> None:

@@ -12,7 +12,7 @@ from workbench.compare import Comparison, compare_runs
 from workbench.compare.differences import differing
 from workbench.compare.lockstep import make_plan
 from workbench.compare.record import ComparisonRecord
-from workbench.compare.run_comparison import _day
+from workbench.compare.recorded_runs.run_comparison import _day
 from workbench.errors import ConfigError, RunFolderError
 from workbench.machine.load import Load
 from workbench.runs import Run

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.compare.columns import COLUMNS
-from workbench.compare.comparison import Comparison
 from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import differences_frame, differing, settings_of
 from workbench.compare.load_comparison import loads_of, measured_together
-from workbench.compare.run_names import distinct_names
+from workbench.compare.recorded_runs.run_names import distinct_names
+from workbench.compare.rounds.statistics import Ratio
 from workbench.compare.run_texts import failures_badge, in_progress, shortfalls, trained_text
-from workbench.compare.statistics import Ratio
 from workbench.compare.verdict import (
     BADGES,
     Level,
@@ -27,10 +25,9 @@ from workbench.compare.verdict import (
     verdict_of,
 )
 from workbench.display.quantities import thread_count
-from workbench.errors import ConfigError, value_text
 from workbench.machine.machine import machine_sentence
 from workbench.run_folder.results.step_results import StepResults
-from workbench.runs import Run, load_run
+from workbench.runs import Run
 from workbench.runs.record.disturbances import disturbances
 from workbench.settings.engines import REFERENCE
 
@@ -115,7 +112,7 @@ class RunComparison:
 
         if self._together is None:
             return None
-        return self._together.table().set_index(pd.Index([*self.runs], name="run")), []
+        return self._together.comparison.table().set_index(pd.Index([*self.runs], name="run")), []
 
     def _read_apart(self) -> tuple[pd.DataFrame, list[str]]:
         import pandas as pd
@@ -167,16 +164,18 @@ class RunComparison:
         if self._together is None:
             found = self._verdict_apart()
         else:
-            load = self._together.load
+            load = self._together.comparison.load
             found = verdict_of(self._measured, self.reference, load, len(self.runs))
-        further = [*running, *shortfalls(self.runs), *self._damage]
+        further = [*running, *self._missing_baseline, *shortfalls(self.runs), *self._damage]
         return found._replace(sentence=" ".join([found.sentence, *further]))
 
     @property
     def _measured(self) -> dict[str, Ratio]:
         """The ratios of runs that were measured in lockstep."""
         assert self._together is not None
-        return {name: self._together.ratio(run.engine) for name, run in self.runs.items()}
+        return {
+            name: self._together.comparison.ratio(run.engine) for name, run in self.runs.items()
+        }
 
     def _verdict_apart(self) -> Verdict:
         settings = {name: settings_of(run) for name, run in self.runs.items()}
@@ -197,6 +196,17 @@ class RunComparison:
         if not disturbed:
             return found
         return Verdict(" ".join([found.sentence, *disturbed]), BADGES["busy"], "busy")
+
+    @property
+    def _missing_baseline(self) -> list[str]:
+        """A sentence where the throughputs cannot be those that the whole comparison found."""
+        if self._together is None or not self._together.missing_baseline:
+            return []
+        return [
+            f"The run of {self._together.missing_baseline} that these were measured against cannot "
+            "be read: their throughputs here are of their own rounds alone, and differ from those "
+            "in the list of runs."
+        ]
 
     @property
     def _damage(self) -> list[str]:
@@ -247,35 +257,6 @@ class RunComparison:
             "pytorch_fallbacks": pytorch_fallbacks_of(run),
             "warning": NOT_LOCKSTEP,
         }
-
-
-def compare_runs(runs: Sequence[Run | Comparison | str | Path]) -> RunComparison:
-    """Compare recorded runs of any time, with the first of PyTorch, else the first, as reference.
-
-    Runs of one comparison keep its ratios, which were measured in lockstep.
-
-    Args:
-        runs: each a `Run`, an argument of `load_run`, or a `Comparison`, for all its runs.
-
-    Raises:
-        ConfigError: there are none, or one is given twice.
-        RunFolderError: there is no such run, or it cannot be read.
-    """
-    if not isinstance(runs, str | Path | Run | Comparison | Iterable):
-        raise ConfigError([f"runs={value_text(runs)}: give a list of runs or their ids."])
-    found: list[Run] = []
-    for given in [runs] if isinstance(runs, str | Path | Run | Comparison) else runs:
-        if isinstance(given, Comparison):
-            found += given.runs.values()
-        else:
-            found.append(given if isinstance(given, Run) else load_run(given))
-    if not found:
-        raise ConfigError(["runs=[]: give at least one run."])
-    ids = [run.id for run in found]
-    twice = [each for each in dict.fromkeys(ids) if ids.count(each) > 1]
-    if twice:
-        raise ConfigError([f"runs contains {each!r} twice." for each in twice])
-    return RunComparison(found)
 
 
 def _has_measured_steps(run: Run) -> bool:

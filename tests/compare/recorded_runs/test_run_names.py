@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.runs.written import steps, write_run
-from workbench.compare.run_names import distinct_names
+from workbench.compare.recorded_runs.run_names import distinct_names
 from workbench.runs import Run
 
 MORNING = datetime.datetime(2001, 5, 3, 9, 30, 15).timestamp()  # local time, as titles have

@@ -1,0 +1,93 @@
+"""A part of a comparison has the figures that the whole comparison has found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.runs.written import steps, write_run
+from workbench.compare import compare_runs, load_comparison
+from workbench.compare.lockstep import make_plan
+from workbench.compare.record import ComparisonRecord, comparisons_folder
+from workbench.compare.recorded_throughputs import record_throughputs
+from workbench.machine.load import Load
+from workbench.runs import Run
+
+DONE = {"status": "completed", "samples_per_s": 1.0}
+ENGINES = ("pytorch", "ondevice", "ortmodule")
+
+
+def compared() -> list[Run]:
+    """Three runs of a comparison on a machine that disturbed each of them now and then."""
+    random = np.random.default_rng(1)
+    record = ComparisonRecord(make_plan(steps=42, warmup_steps=2), [*ENGINES])
+    runs = []
+    for engine, seconds in zip(ENGINES, (0.1, 0.008, 0.05), strict=True):
+        times = seconds * random.uniform(1, 3, 42)
+        run = write_run(engine, [steps(1, times.tolist())], DONE, engine=engine)
+        record.add_run(engine, run.id)
+        runs.append(run)
+    for _ in range(20):
+        record.add_load(Load(wall_s=1.0, other_s=0.0, cores=2))
+    record_throughputs(record.id)
+    return runs
+
+
+@pytest.mark.parametrize("part", [(1, 2), (2, 1), (0, 2), (2, 0), (1, 2, 0)])
+def test_its_throughputs_are_those_of_the_runs_and_give_its_ratios(part: tuple[int, ...]) -> None:
+    runs = compared()
+    chosen = [runs[index] for index in part]
+    found = compare_runs(chosen)
+    table = found.table()
+    assert table["samples_per_s"].tolist() == [run.samples_per_s for run in chosen]
+    quotients = table["samples_per_s"] / table["samples_per_s"][found.reference]
+    assert table["ratio"].tolist() == pytest.approx(quotients.tolist(), rel=1e-12)
+    assert (table["ratio_low"] <= table["ratio"]).all()
+    assert (table["ratio"] <= table["ratio_high"]).all()
+    assert (table["rounds"] == 20).all()
+    assert "paired" not in found.verdict().sentence
+    assert found.verdict().level == "quiet"
+
+
+def test_the_whole_has_the_same_figures_by_any_way() -> None:
+    runs = compared()
+    whole = compare_runs(runs).table().reset_index(drop=True)
+    saved = compare_runs([load_comparison(_only_comparison())]).table().reset_index(drop=True)
+    assert whole.equals(saved)
+
+
+def test_a_part_whose_baseline_was_deleted_says_that_its_figures_differ() -> None:
+    first, second, third = compared()
+    first.delete()
+    found = compare_runs([second, third])
+    assert (
+        "The run of pytorch that these were measured against cannot be read: their throughputs "
+        "here are of their own rounds alone, and differ from those in the list of runs."
+    ) in found.verdict().sentence
+    table = found.table()
+    assert table["ratio"].iloc[1] == pytest.approx(
+        table["samples_per_s"].iloc[1] / table["samples_per_s"].iloc[0]
+    )
+
+
+def test_engines_are_compared_where_the_baseline_failed_before_its_first_round() -> None:
+    random = np.random.default_rng(5)
+    record = ComparisonRecord(make_plan(steps=42, warmup_steps=2), [*ENGINES])
+    failed = write_run("f", [steps(1, [0.1])], {"status": "failed"}, engine="pytorch")
+    record.add_run("pytorch", failed.id)
+    runs = []
+    for engine, seconds in (("ondevice", 0.01), ("ortmodule", 0.05)):
+        times = seconds * random.uniform(1, 3, 42)
+        runs.append(write_run(engine, [steps(1, times.tolist())], DONE, engine=engine))
+        record.add_run(engine, runs[-1].id)
+    record_throughputs(record.id)
+    table = compare_runs(runs).table()
+    assert table["samples_per_s"].tolist() == [run.samples_per_s for run in runs]
+    quotient = table["samples_per_s"].iloc[1] / table["samples_per_s"].iloc[0]
+    assert table["ratio"].iloc[1] == pytest.approx(quotient)
+    assert table["ratio_low"].iloc[1] < quotient < table["ratio_high"].iloc[1]
+
+
+def _only_comparison() -> str:
+    (path,) = comparisons_folder().glob("*.json")
+    return path.stem

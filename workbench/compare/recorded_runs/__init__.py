@@ -1,0 +1,1 @@
+"""Comparisons of recorded runs of any time."""
