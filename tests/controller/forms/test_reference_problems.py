@@ -47,7 +47,7 @@ def test_a_batch_larger_than_the_data_is_marked_once_the_data_is_known() -> None
     typed = TypedSettings(Setup())
     typed.type("batch_size", "999,999")
     assert typed.read.problems == {}
-    typed.know_rows(1438)
+    typed.know_data(1438)
     said = "There are 1,438 training rows: give at most that."
     assert typed.read.problems == {"batch_size": said}
     typed.type("batch_size", "1438")
@@ -55,7 +55,7 @@ def test_a_batch_larger_than_the_data_is_marked_once_the_data_is_known() -> None
     typed.type("batch_size", "many")
     assert "is not an integer" in typed.read.problems["batch_size"]
     typed.type("batch_size", "1439")
-    typed.know_rows(None)
+    typed.know_data(None)
     assert typed.read.problems == {}
 
 

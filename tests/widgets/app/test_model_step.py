@@ -116,7 +116,10 @@ def test_a_refused_dataset_is_marked_at_its_field(make_page: MakePage) -> None:
     until(lambda: step.dataset.problem == "")  # nothing was typed there
     until(lambda: "mse" in page.controls.buttons[0]["hint"])
     assert page.controls.usable() == []
+    until(lambda: "mse" in page.trainer.form.problems.get("loss", ""))
+    assert page.status.message == page.trainer.form.problems["loss"]
     page.set(loss=None)
+    assert page.trainer.form.problems == {}, "at once: it was of the loss before"
     until(lambda: page.controls.usable() == ["Train", "Compare"])
 
 

@@ -44,6 +44,8 @@ class TypedSettings:
         """Labels of the options of ORTModule that are wrong, see `refuse_options`."""
         self._model: Model | None = None
         self._train_rows: int | None = None
+        self._unfit_loss = ("", "")
+        """The typed loss, and why it does not fit the dataset."""
         self._fitting: dict[str, str] = {}
         self._fitted = ""
         """The name of the model that these fitted."""
@@ -127,11 +129,26 @@ class TypedSettings:
             return ""
         return f", with {trained} of {len(names)} parameters trained"
 
-    def know_rows(self, train_rows: int | None) -> None:
-        """Check the size of batches against the training rows; None: of no known dataset."""
+    @property
+    def problems(self) -> dict[str, str]:
+        """The problem to show at each field; that a loss does not fit the dataset is one of the
+        data too, which the page tells as such: the artifacts can be generated without them."""
         with self._lock:
-            if train_rows != self._train_rows:
-                self._train_rows = train_rows
+            text, why = self._unfit_loss
+            unfit = {"loss": why} if why and text == self.texts.get("loss", "") else {}
+            return {**unfit, **self.read.problems}
+
+    def know_data(self, train_rows: int | None, loss_problem: str = "") -> None:
+        """Check settings against the dataset.
+
+        Args:
+            train_rows: number of training rows; None: of no known dataset.
+            loss_problem: why the chosen loss does not fit it; empty: it does.
+        """
+        with self._lock:
+            known = (train_rows, (self.texts.get("loss", "") if loss_problem else "", loss_problem))
+            if known != (self._train_rows, self._unfit_loss):
+                self._train_rows, self._unfit_loss = known
                 self._replace(self.texts)
 
     def _is_stale(self, name: str) -> bool:

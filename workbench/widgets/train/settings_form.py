@@ -74,7 +74,7 @@ class SettingsForm(anywidget.AnyWidget):
                 if (fields := [each for each in group.fields if self._shows(each.name)])
             ]
             self.texts = dict(self._typed.texts)
-            self.problems = dict(self._typed.read.problems)
+            self.problems = self._typed.problems
 
     def _shows(self, name: str) -> bool:
         return self._only is None or name in self._only
