@@ -23,7 +23,7 @@ def test_a_step_is_done_as_soon_as_its_job_has_ended() -> None:
     steps.show_state(State("running", "busy", "Training digits-mlp on fake."))
     [train] = [step for step in shown[-1] if step.name == "train"]
     assert (train.state, train.note) == ("busy", "in progress")
-    job: Any = SimpleNamespace(failed=False, status="completed", runs={})
+    job: Any = SimpleNamespace(failed=False, status="completed", caveat="", runs={})
     steps.job_ended(job)
     [train] = [step for step in shown[-1] if step.name == "train"]
     assert (train.state, train.note) == ("done", "completed")
@@ -31,6 +31,11 @@ def test_a_step_is_done_as_soon_as_its_job_has_ended() -> None:
     steps.job_ended(job)
     [train] = [step for step in shown[-1] if step.name == "train"]
     assert (train.state, train.note) == ("ready", "loss diverged"), "no check mark beside it"
+    job.caveat = "machine was busy"
+    steps.show_state(State("completed", "paused", "Trained it.", caveat=job.caveat))
+    steps.job_ended(job)
+    [train] = [step for step in shown[-1] if step.name == "train"]
+    assert (train.state, train.note) == ("done", "completed"), "the training is done all the same"
     job.status = "stopped"
     steps.show_state(State("stopped", "paused", "Stopped it."))
     steps.job_ended(job)

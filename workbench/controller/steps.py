@@ -140,7 +140,10 @@ class StepsView(View):
         if self._model is None or model_of(job) in ("", self._model.name):
             no_loss = any(diverged(run) for run in job.runs.values())
             self._failed[step] = job.failed or no_loss
-            ended = "loss not finite" if no_loss else self._caveat or job.status
+            # What a training is for is done on a busy machine too: its throughputs say so.
+            of_load = step == "train" and self._caveat == job.caveat
+            caveat = "" if of_load else self._caveat
+            ended = "loss not finite" if no_loss else caveat or job.status
             self._ended[step] = "failed" if job.failed else ended
         self._running = ""  # now, though the figures of the job are yet to be made
         self.update()

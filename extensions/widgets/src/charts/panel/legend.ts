@@ -24,9 +24,12 @@ interface Item {
   root: HTMLElement;
   button: HTMLElement;
   value: HTMLElement;
-  /** Letters of the longest text so far. */
-  widest: number;
+  /** Letters of the longest text so far: with the step that a value is of, and without. */
+  widest: { placed: number; bare: number };
 }
+
+/** What the legend asks for a curve; `placed`: with the step of a value that is of another one than the rest. */
+type Asked<T> = (key: string, placed: boolean) => T;
 
 export class Legend {
   readonly root = element("ul", { class: "wb-legend" });
@@ -34,23 +37,26 @@ export class Legend {
   /** What it was arranged for: its width, names and longest texts. */
   private arranged = "";
   private width = 0;
+  /** Whether there is room for the steps of values. */
+  private placed = true;
   private readonly items = new Map<string, Item>();
 
   constructor(private readonly listener: LegendListener) {}
 
   /** Shows `curves` in this order with the text that `valueOf` returns for each, which may have `longest` letters. */
-  update(curves: CurveLook[], hidden: string[], valueOf: (key: string) => string, longest = (_: string) => 0): void {
+  update(curves: CurveLook[], hidden: string[], valueOf: Asked<string>, longest: Asked<number> = () => 0): void {
     const looks = JSON.stringify(curves);
     if (looks !== this.looks) this.rebuild(curves, looks);
-    for (const [key, item] of this.items) {
-      const { button, value } = item;
-      const shown = !hidden.includes(key);
-      const text = shown ? valueOf(key) : "hidden";
-      setText(value, text);
-      item.widest = Math.max(longest(key), item.widest, text.length);
-      setAttribute(button, "aria-pressed", String(shown));
+    const textOf = (key: string, placed: boolean) => (hidden.includes(key) ? "hidden" : valueOf(key, placed));
+    for (const [key, { widest }] of this.items) {
+      widest.placed = Math.max(longest(key, true), widest.placed, textOf(key, true).length);
+      widest.bare = Math.max(longest(key, false), widest.bare, textOf(key, false).length);
     }
     this.arrange();
+    for (const [key, { button, value }] of this.items) {
+      setText(value, textOf(key, this.placed));
+      setAttribute(button, "aria-pressed", String(!hidden.includes(key)));
+    }
   }
 
   resize(): void {
@@ -60,29 +66,40 @@ export class Legend {
 
   /**
    * Keeps room for the longest texts: a legend that takes more or fewer lines while it is pointed at, or as a run ends, would
-   * move the charts. Beside the names where there is that much; else below, and a text that is short enough stands beside its name.
+   * move the charts. Where there is not that much beside the names, without the steps of values. Where that is too much as
+   * well, below, and a text that is short enough stands beside its name.
    */
   private arrange(): void {
     const items = [...this.items.values()];
-    const needs = [this.width, this.looks, ...items.map(({ widest }) => widest)].join(" ");
+    const needs = [this.width, this.looks, ...items.map(({ widest }) => `${widest.placed},${widest.bare}`)].join(" ");
     if (needs === this.arranged) return;
     this.arranged = needs;
     this.root.style.minHeight = "";
-    for (const { root, value, widest } of items) {
-      root.style.flexBasis = "";
-      value.style.minWidth = `${widest}ch`;
+    this.placed = true;
+    for (const { root } of items) root.style.flexBasis = "";
+    let high = this.keepRoom(items);
+    if (high.length > 0) {
+      this.placed = false;
+      high = this.keepRoom(items);
     }
     const [first, last] = [items[0], items.at(-1)];
-    if (!first || !last || first.root.offsetHeight === 0) return; // not in view yet
-    const line = parseFloat(getComputedStyle(first.button).lineHeight);
-    const high = items.filter(({ root }) => root.offsetHeight > 1.5 * line);
-    if (high.length === 0) return;
+    if (!first || !last || high.length === 0) return;
+    const line = lineHeight(first);
     const lines = Math.round((last.root.offsetTop + last.root.offsetHeight - first.root.offsetTop) / line);
     this.root.style.minHeight = `calc(${lines * LINE} * var(--wb-type-unit))`;
     for (const { root, value } of high) {
       root.style.flexBasis = "100%";
       value.style.minWidth = "";
     }
+  }
+
+  /** Gives each text its room; returns those that it does not have beside its name. */
+  private keepRoom(items: readonly Item[]): Item[] {
+    for (const { value, widest } of items) value.style.minWidth = `${this.placed ? widest.placed : widest.bare}ch`;
+    const [first] = items;
+    if (!first || first.root.offsetHeight === 0) return []; // not in view yet
+    const line = lineHeight(first);
+    return items.filter(({ root }) => root.offsetHeight > 1.5 * line);
   }
 
   private rebuild(curves: CurveLook[], looks: string): void {
@@ -103,9 +120,13 @@ export class Legend {
         button.addEventListener(event, () => onHighlight(null));
       }
       const root = element("li", {}, button);
-      this.items.set(curve.key, { root, button, value, widest: widest.get(curve.key) ?? 0 });
+      this.items.set(curve.key, { root, button, value, widest: widest.get(curve.key) ?? { placed: 0, bare: 0 } });
       return root;
     });
     this.root.replaceChildren(...items);
   }
+}
+
+function lineHeight({ button }: Item): number {
+  return parseFloat(getComputedStyle(button).lineHeight);
 }

@@ -256,7 +256,13 @@ export class Panel {
 
   private fillLegend(): void {
     const { context } = this.state;
-    this.legend.update(context.curves(), context.hidden(), (key) => this.words.valueText(key), (key) => this.words.longestText(key));
+    const { words } = this;
+    this.legend.update(
+      context.curves(),
+      context.hidden(),
+      (key, placed) => words.valueText(key, placed),
+      (key, placed) => words.longestText(key, placed),
+    );
     setAttribute(this.surface, "aria-label", this.words.sentence);
     setText(this.incidents, this.metric === "loss" ? this.words.incidentTexts() : "");
   }

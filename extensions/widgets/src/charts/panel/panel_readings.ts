@@ -116,18 +116,20 @@ export class PanelReadings {
 
   /**
    * The value of a curve where the charts are pointed at; past its end the last one, with its step. So is the last loss of
-   * a curve that is behind others: those of different steps do not compare.
+   * a curve that is behind others: those of different steps do not compare. Where there is no room for steps, there is no
+   * value past the end, and the last loss is that of the end that is drawn.
    */
-  valueText(key: string): string {
+  valueText(key: string, placed = true): string {
     const { cursor, context, store } = this.state;
     const last = store.curve(key)?.overview.lastStep ?? 0;
     const behind = this.metric === "loss" && last < this.lastStep;
     const past = cursor === null ? behind : this.state.endOf(key) < cursor;
+    if (past && !placed) return cursor === null ? this.valueAtCursor(key, "") : "–";
     return this.valueAtCursor(key, past ? ` at ${context.stepName()} ${formatWhole(last)}` : "");
   }
 
-  /** Letters that the text of a curve may have wherever the charts are pointed at. */
-  longestText(key: string): number {
+  /** Letters that the text of a curve may have wherever the charts are pointed at; `placed`: with the step that it is of. */
+  longestText(key: string, placed = true): number {
     const { store, shown, context } = this.state;
     const line = this.lineOf(key);
     if (!line) return 0;
@@ -139,6 +141,7 @@ export class PanelReadings {
     if (this.metric === "loss" && tested) longest += ", test ".length + tested;
     const curve = store.curve(key);
     if (curve && this.metric === "memory") longest += this.rankText(key, curve.overview.lastStep).length;
+    if (!placed) return longest;
     const end = this.state.endOf(key);
     const last = curve?.overview.lastStep ?? 0;
     const place = (step: number) => ` at ${context.stepName()} `.length + formatWhole(step).length;

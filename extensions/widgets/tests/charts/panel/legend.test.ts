@@ -44,6 +44,25 @@ describe("Legend", () => {
     expect(room()).toBe("12ch");
   });
 
+  it("does without the steps of values where they do not fit beside the names", () => {
+    const legend = new Legend(silent);
+    document.body.append(legend.root);
+    const update = () =>
+      legend.update([look("pytorch")], [], (_, placed) => (placed ? "0.1 at step 7" : "0.1"), (_, placed) => (placed ? 30 : 12));
+    update();
+    expect(texts(legend, "value")).toEqual(["0.1 at step 7"]);
+    const item = legend.root.children[0] as HTMLElement;
+    const value = item.querySelector(".wb-legend-value") as HTMLElement;
+    Object.defineProperty(item, "offsetHeight", { get: () => (value.style.minWidth === "30ch" ? 40 : 20) });
+    (item.querySelector("button") as HTMLElement).style.lineHeight = "20px";
+    Object.defineProperty(legend.root, "clientWidth", { value: 300 });
+    legend.resize();
+    update();
+    expect(texts(legend, "value")).toEqual(["0.1"]);
+    expect([value.style.minWidth, legend.root.style.minHeight]).toEqual(["12ch", ""]);
+    legend.root.remove();
+  });
+
   it("keeps that room below where there is none beside the name", () => {
     const legend = new Legend(silent);
     document.body.append(legend.root);

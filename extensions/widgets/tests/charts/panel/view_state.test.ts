@@ -134,10 +134,14 @@ describe("a value", () => {
     const values = () => ["short", "long"].map((key) => readings.valueText(key));
     expect(values()).toEqual(["2.0000 at step 2", "0.5000"]);
     expect(readings.sentence).toContain("at step 4: short 2.0000 at step 2, long 0.5000");
+    const bare = () => ["short", "long"].map((key) => readings.valueText(key, false));
+    expect(bare()).toEqual(["2.0000", "0.5000"]);
     state.pointAt(2);
     expect(values()).toEqual(["2.0000", "2.0000"]);
+    expect(bare()).toEqual(values());
     state.pointAt(3);
     expect(values()).toEqual(["2.0000 at step 2", "1.0000"]);
+    expect(bare(), "there is no value at that step").toEqual(["–", "1.0000"]);
     axis = "time";
     state.pointAt(2.5);
     expect(values()).toEqual(["2.0000 at step 2", "2.0000"]);
@@ -177,6 +181,7 @@ describe("a value", () => {
     const state = new ViewState(storeOf(...parts), { ...CONTEXT, curves: () => [look("short"), look("long")] });
     const readings = new PanelReadings("loss", state);
     expect(readings.longestText("short")).toBe("300.0000, test 10.0000 at step 2".length);
+    expect(readings.longestText("short", false)).toBe("300.0000, test 10.0000".length);
     expect(readings.longestText("long")).toBe("1.00e-05".length);
   });
 
