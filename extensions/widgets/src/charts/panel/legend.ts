@@ -48,15 +48,16 @@ export class Legend {
     const looks = JSON.stringify(curves);
     if (looks !== this.looks) this.rebuild(curves, looks);
     const textOf = (key: string, placed: boolean) => (hidden.includes(key) ? "hidden" : valueOf(key, placed));
-    for (const [key, { widest }] of this.items) {
+    const showTexts = () => this.items.forEach(({ value }, key) => setText(value, textOf(key, this.placed)));
+    for (const [key, { button, widest }] of this.items) {
       widest.placed = Math.max(longest(key, true), widest.placed, textOf(key, true).length);
       widest.bare = Math.max(longest(key, false), widest.bare, textOf(key, false).length);
-    }
-    this.arrange();
-    for (const [key, { button, value }] of this.items) {
-      setText(value, textOf(key, this.placed));
       setAttribute(button, "aria-pressed", String(!hidden.includes(key)));
     }
+    showTexts(); // first: without a text a value takes no line
+    const { placed } = this;
+    this.arrange();
+    if (this.placed !== placed) showTexts();
   }
 
   resize(): void {
