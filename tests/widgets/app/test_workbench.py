@@ -385,12 +385,14 @@ def test_the_code_of_the_page_gives_equal_losses(make_page: MakePage) -> None:
     assert option["value"] == made.id
     assert option["detail"].startswith("fake on digits-mlp, ")
     page._recorded.field.value = made.id
+    assert page._recorded.field.description == option["detail"], "an id says little"
     assert page.comparison.comparison is not None
     exec(page.code.code["compare"], names)
     assert names["comparison"] is not made
     assert names["comparison"].id == made.id
     page._recorded.field.value = "gone"
     assert "No comparison 'gone'" in page._recorded.field.problem
+    assert page._recorded.field.description == ""
     page._recorded.compare([names["run"], *made.runs.values()])
     exec(page.code.code["compare"], names)
     assert [run.id for run in names["comparison"].runs.values()] == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import onnx
@@ -48,6 +49,14 @@ def test_every_click_has_a_python_call(path: Path, tmp_path: Path) -> None:
     assert view.query == "relu"
     assert view.export_svg(tmp_path / "graph.svg").read_text().startswith("<svg ")
     assert view.export_model_explorer(tmp_path / "graph.json").is_file()
+    view.show(path)
+    view.wait()
+    assert view.query == "relu", "the same graphs again"
+    other = tmp_path / "other.onnx"
+    shutil.copy(path, other)
+    view.show(other)
+    view.wait()
+    assert view.query == "", "it was for the graphs of another model"
     view.close()
 
 

@@ -72,12 +72,13 @@ class RecordedComparisons:
             self._show(action_code("compare", ids, "") if ids else "")
 
     def _on_chosen(self, _: Any = None) -> None:
-        self.field.problem = ""
+        self.field.problem = self.field.description = ""
         if comparison_id := self.field.value.strip():
             try:
                 self._comparison.show(load_comparison(comparison_id))
                 self._show(comparison_code(comparison_id))
-                self._report(f"The step Compare shows the recorded comparison {comparison_id}.")
+                self.field.description = _title(comparison_id)
+                self._report(f"The step Compare shows {self.field.description}.")
             except WorkbenchError as error:
                 self.field.problem = str(error)
 
@@ -89,3 +90,9 @@ class RecordedComparisons:
         self._steps.show_recorded(bool(code))
         self._code.recorded = code
         self._code.update()
+
+
+def _title(comparison_id: str) -> str:
+    """What it compares, as in the list of the field; its id if it is no longer there."""
+    titles = {each["value"]: each["detail"] for each in comparison_options()}
+    return titles.get(comparison_id, comparison_id)

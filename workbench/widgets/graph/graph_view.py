@@ -239,6 +239,8 @@ class GraphView(anywidget.AnyWidget):
         found = self._reader.given
         assert found is not None
         with self.hold_trait_notifications():
+            if self.name not in ("", found.name):
+                self.query = ""  # it was for the graphs of another model
             self.name, self.graphs = found.name, list(found.keys)
             self.opened = {each.key: initially_open_groups(each) for each in shown}
             self.selected_graph, self.selected_node = "", -1
