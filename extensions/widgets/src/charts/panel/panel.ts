@@ -250,6 +250,7 @@ export class Panel {
       stepName: this.state.context.stepName(),
       title: `${spoken}${note}`,
       curves: shown,
+      window: this.state.windowSteps,
       valueAt: (key, step) => words.valueAtStep(key, step),
     });
   }

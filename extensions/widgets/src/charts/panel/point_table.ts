@@ -5,6 +5,8 @@ import type { StepName } from "../series/axis";
 import type { CurveLook } from "./legend";
 import type { SeriesStore } from "../series/series_store";
 import { lastAtMost } from "../series/block";
+import { formatWhole } from "../../number_format";
+import type { Range } from "./scales";
 
 const ROWS = 12;
 
@@ -12,16 +14,21 @@ export interface PointTableOptions {
   title: string;
   curves: CurveLook[];
   stepName: StepName;
+  /** First and last step of the part that is zoomed into; null: all are shown. */
+  window?: Range | null;
   valueAt: (key: string, step: number) => string;
 }
 
 /** Replaces the content of `table` by what the store holds now. */
 export function fillPointTable(table: HTMLTableElement, store: SeriesStore, options: PointTableOptions): void {
   const { curves, title, stepName } = options;
-  const last = store.lastStep;
-  const steps = evenSteps(store, curves, last);
+  const window = options.window ?? [1, store.lastStep];
+  const first = Math.max(1, Math.ceil(window[0]));
+  const last = Math.min(store.lastStep, Math.floor(window[1]));
+  const steps = evenSteps(store, curves, first, last);
   const caption = element("caption", {}, title);
-  if (steps.length > 0) caption.append(`, ${steps.length} of ${last.toLocaleString("en")} ${stepName}s`);
+  const part = options.window ? `, zoomed: ${stepName}s ${formatWhole(first)} to ${formatWhole(last)}` : "";
+  if (steps.length > 0) caption.append(`, ${steps.length} of ${formatWhole(store.lastStep)} ${stepName}s${part}`);
   const head = element("tr", {}, element("th", { scope: "col" }, stepName === "step" ? "Step" : "Round"));
   for (const { label } of curves) head.append(element("th", { scope: "col" }, label));
   const body = element("tbody");
@@ -33,17 +40,15 @@ export function fillPointTable(table: HTMLTableElement, store: SeriesStore, opti
   table.replaceChildren(caption, element("thead", {}, head), body);
 }
 
-/** Up to `ROWS` known steps from the first to the last. */
-function evenSteps(store: SeriesStore, curves: CurveLook[], last: number): number[] {
-  if (last === 0) return [];
-  const blocks = curves
+/** Up to `ROWS` known steps from `first` to `last`. */
+function evenSteps(store: SeriesStore, curves: CurveLook[], first: number, last: number): number[] {
+  const longest = curves
     .flatMap(({ key }) => store.curve(key)?.overview ?? [])
     .sort((a, b) => b.lastStep - a.lastStep)[0];
-  if (!blocks) return [];
-  const rows = Math.min(ROWS, blocks.length);
+  const known = (longest?.step ?? new Float64Array(0)).filter((step) => step >= first && step <= last);
+  const rows = Math.min(ROWS, known.length);
   const wanted = Array.from({ length: rows }, (_, row) =>
-    rows === 1 ? last : 1 + Math.round((row * (last - 1)) / (rows - 1)),
+    rows === 1 ? last : first + Math.round((row * (last - first)) / (rows - 1)),
   );
-  const known = wanted.map((step) => blocks.step[Math.max(0, lastAtMost(blocks.step, step))] as number);
-  return [...new Set(known)];
+  return [...new Set(wanted.map((step) => known[Math.max(0, lastAtMost(known, step))] as number))];
 }

@@ -96,6 +96,17 @@ export class ViewState {
     return this.window ?? this.full;
   }
 
+  /** First and last step of the window, of whichever curve; null: all of the axis is shown. */
+  get windowSteps(): Range | null {
+    const { window } = this;
+    if (!window) return null;
+    const ends = this.shown.flatMap(({ key }) => {
+      const blocks = this.store.curve(key)?.overview;
+      return blocks?.step.length ? window.map((end) => stepAt(blocks, this.context.axis(), end)) : [];
+    });
+    return ends.length > 0 ? [Math.min(...ends), Math.max(...ends)] : null;
+  }
+
   /** How far the window can go: all of the axis, or further if it is there since a curve was hidden. */
   private get limits(): Range {
     const [first, last] = this.full;

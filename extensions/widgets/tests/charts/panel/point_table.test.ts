@@ -3,10 +3,10 @@ import { fillPointTable } from "../../../src/charts/panel/point_table";
 import { SeriesStore } from "../../../src/charts/series/series_store";
 import { look, part, storeOf } from "../points";
 
-function rowsOf(store: SeriesStore): string[][] {
+function rowsOf(store: SeriesStore, window: [number, number] | null = null): string[][] {
   const table = document.createElement("table");
   const curves = [look("a")];
-  fillPointTable(table, store, { title: "Loss", curves, stepName: "step", valueAt: (key, step) => `${key}${step}` });
+  fillPointTable(table, store, { title: "Loss", curves, stepName: "step", window, valueAt: (key, step) => `${key}${step}` });
   return [...table.querySelectorAll("tr")].map((row) =>
     [...row.children].map((cell) => cell.textContent ?? ""),
   );
@@ -25,6 +25,14 @@ describe("the table of a chart", () => {
     const rows = rowsOf(storeOf(part("a", 0, Array.from({ length: 1000 }, () => 1))));
     expect(rows.length).toBe(1 + 12);
     expect([rows[1]?.[0], rows[12]?.[0]]).toEqual(["1", "1,000"]);
+  });
+
+  it("has the steps of the part that is zoomed into", () => {
+    const store = storeOf(part("a", 0, Array.from({ length: 1000 }, () => 1)));
+    expect(rowsOf(store, [400.2, 404.7]).map(([step]) => step)).toEqual(["Step", "401", "402", "403", "404"]);
+    const rows = rowsOf(store, [400.2, 2000]);
+    expect([rows.length, rows[1]?.[0], rows[12]?.[0]]).toEqual([13, "401", "1,000"]);
+    expect(rowsOf(store, [400.2, 400.7])).toEqual([["Step", "a"]]);
   });
 
   it("is a head alone before the first step", () => {
