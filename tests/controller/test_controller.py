@@ -447,6 +447,7 @@ def test_the_message_follows_what_is_typed(make: Make) -> None:
 def test_a_wrong_setting_is_told_in_place_of_a_result_until_it_is_mended(make: Make) -> None:
     controller, _ = make()
     controller.typed.set(steps=2)
+    until(lambda: controller.state.message.endswith("Press Train or Compare."))
     controller.train()
     assert controller.wait(PATIENCE_S)
     result = controller.state
@@ -461,6 +462,7 @@ def test_a_wrong_setting_is_told_in_place_of_a_result_until_it_is_mended(make: M
 def test_the_result_comes_back_when_what_was_refused_is_mended(make: Make) -> None:
     controller, _ = make()
     controller.typed.set(steps=2)
+    until(lambda: controller.state.message.endswith("Press Train or Compare."))
     controller.train()
     assert controller.wait(PATIENCE_S)
     result = controller.state

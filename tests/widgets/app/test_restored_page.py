@@ -138,6 +138,7 @@ def test_a_run_resumed_in_runs_brings_its_settings(make_page: MakePage) -> None:
 def test_a_result_is_back_with_its_run(make_page: MakePage) -> None:
     page = make_page(model="digits-mlp")
     page.set(steps=2)
+    until(lambda: "is ready" in page.status.message)
     page.train()
     assert page.wait(PATIENCE_S)
     until(lambda: page.status.message.startswith("Trained digits-mlp"))

@@ -279,6 +279,8 @@ def test_a_comparison_waits_for_an_idle_machine_as_long_as_the_form_states(
     until(lambda: "waiting for a quiet machine" in page.comparison.charts.hint)
     until(lambda: page.trainer.charts.hint.startswith("A comparison is in progress"))
     until(lambda: page.comparison.ratios.verdict.startswith("Waiting for a quiet machine"))
+    page._controller.views.show_model(page.models.model)  # as of one that takes long to load
+    assert page.trainer.charts.hint.startswith("A comparison is in progress")
     page.stop()
     assert page.wait(PATIENCE_S)
     assert page.status.message == "Stopped before any engine had started."

@@ -112,7 +112,8 @@ class TrainView(View):
         self._chosen = "" if model is None else model.name
         with self._shown_lock:
             if self._job is None:
-                self._parts.charts.hint = self._hint
+                # Compare may have been pressed while the model was being loaded.
+                self._parts.charts.hint = COMPARING_HINT if self._compares else self._hint
             elif model is not None and self._ended is not None:
                 shown = model_of(self._ended)
                 if shown != model.name:
