@@ -117,6 +117,15 @@ def test_every_stop_of_the_tab_key_is_seen(open_notebook: MakeNotebook) -> None:
         names = " ".join(stop["what"] for stop in stops)
         assert "Train" in names, step
         assert len(stops) > tops.count(True), f"{step}: {names}"
+    # In one column the results stand before what they were started with, for the Tab key too.
+    page.set_viewport_size({"width": 560, "height": 900})
+    notebook.go_to("Train")
+    notebook.button("Train").focus()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.closest('.wb-step-panel') !== null"):
+            break
+    assert page.evaluate("document.activeElement.closest('.wb-step-train .wb-main') !== null")
 
 
 @pytest.mark.sweep
