@@ -29,6 +29,14 @@ def surface(page: Page, graph: str) -> Locator:
     return page.get_by_role("application", name=re.compile(f"{graph} graph"))
 
 
+def left_of(shown: Locator) -> float:
+    return float(shown.evaluate("one => one.getBoundingClientRect().left"))
+
+
+def right_of(shown: Locator) -> float:
+    return float(shown.evaluate("one => one.getBoundingClientRect().right"))
+
+
 def said(page: Page) -> Locator:
     """The selection as the view announces it to screen readers."""
     return page.locator(".wb-graph-said")
@@ -49,7 +57,9 @@ def open_view(open_notebook: MakeNotebook, *more: str) -> Notebook:
     return notebook
 
 
-def test_a_graph_is_walked_searched_and_saved(open_notebook: MakeNotebook) -> None:
+def test_a_graph_is_walked_searched_and_saved(  # noqa: PLR0915, one kernel for all of it
+    open_notebook: MakeNotebook,
+) -> None:
     notebook = open_view(
         open_notebook,
         "print(view.selected_graph, view.details(view.selected_node)['op'], sorted(view.opened))",
@@ -57,8 +67,13 @@ def test_a_graph_is_walked_searched_and_saved(open_notebook: MakeNotebook) -> No
     )
     page = notebook.page
 
-    # Side by side, walked along the edges by the arrow keys.
-    forward = surface(page, "forward")
+    # Side by side, in a narrow page too, walked along the edges by the arrow keys.
+    forward, training = surface(page, "forward"), surface(page, "training")
+    size = page.viewport_size
+    assert size is not None
+    for width in (900, size["width"]):
+        page.set_viewport_size({**size, "width": width})
+        assert right_of(forward) <= left_of(training), f"{width} pixels"
     forward.focus()
     forward.press("ArrowDown")
     expect(said(page)).to_contain_text("Input")

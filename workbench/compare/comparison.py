@@ -217,7 +217,11 @@ class Comparison:
 
     def ratio(self, engine: str) -> Ratio:
         """Throughput of `engine` relative to the reference."""
-        return self._ratios().get(engine, Ratio(float("nan"), float("nan"), float("nan")))
+        return self.ratios().get(engine, Ratio(float("nan"), float("nan"), float("nan")))
+
+    def ratios(self) -> dict[str, Ratio]:
+        """Those of each engine that was started."""
+        return {engine: speed.ratio for engine, speed in self.speeds().items()}
 
     def rounds(self, engine: str) -> Any:
         """Samples per second of `engine` in each measured round: float64, shape (rounds,)."""
@@ -238,17 +242,14 @@ class Comparison:
 
     def verdict(self) -> Verdict:
         """Interpretation of the ratios, their certainty, and whether the machine was quiet."""
-        found = verdict_of(self._ratios(), self.reference, self.load, len(self.engines))
+        found = verdict_of(self.ratios(), self.reference, self.load, len(self.engines))
         return found._replace(sentence=" ".join([found.sentence, *shortfalls(self.runs)]))
 
     @property
     def badge(self) -> str:
         """The verdict in a few words, for a place with little room."""
-        found = short_verdict(self._ratios(), self.reference, self.verdict().level)
+        found = short_verdict(self.ratios(), self.reference, self.verdict().level)
         return failures_badge(self.runs) + found
-
-    def _ratios(self) -> dict[str, Ratio]:
-        return {engine: speed.ratio for engine, speed in self.speeds().items()}
 
     def differences(self) -> pd.DataFrame:
         """The settings that differ between the engines' runs: one row a setting."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -89,13 +89,15 @@ def _stamp_of(path: Path) -> tuple[int, int] | None:
 
 
 class Together(NamedTuple):
-    """Runs that were measured in lockstep."""
+    """Runs that were measured in lockstep, with others perhaps."""
 
     comparison: Comparison
-    """Theirs, with their engines alone; throughputs are as for all its engines."""
-    missing_baseline: str
-    """The engine that all were measured against, where its run can no longer be read; else empty.
-    The throughputs are then of the rounds of these runs alone."""
+    """Theirs, with their engines alone."""
+    baseline: str
+    """The engine that all were measured against."""
+    baseline_run: Callable[[], Run | None]
+    """Returns its run; None: it has none that can be read, so that the throughputs are of the
+    rounds of these runs alone."""
 
 
 def measured_together(runs: Sequence[Run]) -> Together | None:
@@ -119,6 +121,11 @@ def measured_together(runs: Sequence[Run]) -> Together | None:
 def _part(comparison_id: str, record: _GrowingRecord, runs: dict[str, Run]) -> Together:
     """The comparison of some of the runs of a record."""
     baseline = reference_of(record.saved.engines)
+
+    def baseline_run() -> Run | None:
+        run = record.runs.get(baseline)
+        return run if run is not None and _exists(run.folder.path) else None
+
     comparison = Comparison(
         comparison_id,
         record.saved.as_plan(),
@@ -126,9 +133,9 @@ def _part(comparison_id: str, record: _GrowingRecord, runs: dict[str, Run]) -> T
         record.loads,
         runs=runs,
         refresh=record.refresh,
-        baseline=lambda: record.runs.get(baseline),
+        baseline=baseline_run,
     )
-    return Together(comparison, baseline if baseline in record.unreadable else "")
+    return Together(comparison, baseline, baseline_run)
 
 
 def loads_of(runs: Sequence[Run]) -> dict[str, Load]:

@@ -102,8 +102,7 @@ class Setup:
 
     def loss(self, model: Model) -> Any:
         """The loss for a run of `model` with the current settings."""
-        chosen = {**model.defaults, **self.settings}
-        return chosen.get("loss", TrainingConfig.model_fields["loss"].default)
+        return loss_of(model.defaults, self.settings)
 
     def config_settings(self) -> dict[str, Any]:
         """Fields of `TrainingConfig`."""
@@ -141,3 +140,8 @@ class Setup:
         if self.base_except:
             settings["base_except"] = self.base_except
         return settings
+
+
+def loss_of(defaults: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
+    """The loss for a run of a model with these defaults."""
+    return {**defaults, **settings}.get("loss", TrainingConfig.model_fields["loss"].default)

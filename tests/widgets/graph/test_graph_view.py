@@ -57,6 +57,10 @@ def test_every_click_has_a_python_call(path: Path, tmp_path: Path) -> None:
     view.show(other)
     view.wait()
     assert view.query == "", "it was for the graphs of another model"
+    view.show(path)
+    view.search("gemm")
+    view.wait()
+    assert view.query == "gemm", "this one is for the graphs to come"
     view.close()
 
 

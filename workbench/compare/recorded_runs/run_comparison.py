@@ -56,7 +56,7 @@ class RunComparison:
         self.measured_together = self._together is not None
         """Whether they are of one comparison, whose ratios and medians of rounds hold for them."""
         self._final: tuple[pd.DataFrame, list[str]] | None = None
-        """What `_read` has found, once all runs have ended."""
+        """What `_read` has found, once it stays the same."""
 
     def __repr__(self) -> str:
         return f"<RunComparison of {', '.join(self.runs)}>"
@@ -73,6 +73,12 @@ class RunComparison:
     @property
     def ended(self) -> bool:
         return all(run.ended for run in self.runs.values())
+
+    @property
+    def _settled(self) -> bool:
+        """Whether the figures stay: the run that all were measured against has ended, too."""
+        baseline = None if self._together is None else self._together.baseline_run()
+        return self.ended and (baseline is None or baseline.ended)
 
     @property
     def caption(self) -> str:
@@ -102,8 +108,8 @@ class RunComparison:
         """The table, and a sentence for each run that was measured on a busy machine."""
         if self._final is not None:
             return self._final
-        ended, found = self.ended, self._read_together() or self._read_apart()
-        if ended:
+        settled, found = self._settled, self._read_together() or self._read_apart()
+        if settled:
             self._final = found
         return found
 
@@ -200,10 +206,10 @@ class RunComparison:
     @property
     def _missing_baseline(self) -> list[str]:
         """A sentence where the throughputs cannot be those that the whole comparison found."""
-        if self._together is None or not self._together.missing_baseline:
+        if self._together is None or self._together.baseline_run() is not None:
             return []
         return [
-            f"The run of {self._together.missing_baseline} that these were measured against cannot "
+            f"The run of {self._together.baseline} that these were measured against cannot "
             "be read: their throughputs here are of their own rounds alone, and differ from those "
             "in the list of runs."
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,13 +28,13 @@ class Speed(NamedTuple):
     samples_per_s: float
     ratio: Ratio
     rounds: int
-    """Number of rounds that both values are computed from."""
+    """Number of rounds that the ratio is computed from; without a ratio, the throughput."""
 
 
 def speeds_of(
     rounds: Mapping[str, np.ndarray], reference: str, baseline: np.ndarray | None = None
 ) -> dict[str, Speed]:
-    """Throughput and ratio of each engine, from the same rounds.
+    """Throughput and ratio of each engine.
 
     The baseline's throughput is the median over its rounds. That of another engine is this, times
     the median, over the rounds of both, of the engine's throughput divided by the baseline's. The
@@ -52,12 +52,13 @@ def speeds_of(
     """
     reference_rounds = rounds.get(reference, np.empty(0))
     base = reference_rounds if baseline is None else baseline
+    scale = _median(base) if len(base) else 1.0
     found = {}
     for engine, own in rounds.items():
-        against = base if len(base) else np.ones(len(own))
-        count = min(len(own), len(against))
-        throughput = _median(own[:count] / against[:count]) * (_median(base) if len(base) else 1)
-        found[engine] = Speed(throughput, ratio(own, reference_rounds, base), count)
+        relative = _relative(own, base)
+        its_ratio = ratio(own, reference_rounds, base)
+        common = len(_relative(reference_rounds, base)) if len(reference_rounds) else len(relative)
+        found[engine] = Speed(_median(relative) * scale, its_ratio, min(len(relative), common))
     return found
 
 
@@ -68,7 +69,8 @@ def ratio(engine: np.ndarray, reference: np.ndarray, baseline: np.ndarray | None
     the medians of both engines' ratios to that.
 
     The percentile bootstrap of the median: B. Efron, R. J. Tibshirani, An Introduction to the
-    Bootstrap, 1993, chapter 13. The resampling is seeded, so the result is deterministic.
+    Bootstrap, 1993, chapter 13. Rounds are resampled, of both engines the same. The resampling is
+    seeded, so the result is deterministic.
 
     Args:
         engine: (rounds,) throughput of the engine in each round.
@@ -80,19 +82,21 @@ def ratio(engine: np.ndarray, reference: np.ndarray, baseline: np.ndarray | None
         NaN without rounds; with fewer than `MIN_ROUNDS` the median, and NaN for the interval.
     """
     base = reference if baseline is None else baseline
-    if len(base) == 0:
-        base = np.ones(len(reference))
-    rounds = min(len(engine), len(reference), len(base))
-    if rounds == 0:
+    own = _relative(engine, base)
+    against = np.empty(0) if base is reference else _relative(reference, base)
+    if len(own) == 0 or len(reference) == 0:
         return Ratio(float("nan"), float("nan"), float("nan"))
-    both = np.stack([engine[:rounds], reference[:rounds]]) / base[:rounds]
-    median = _quotient(both)
-    if rounds < MIN_ROUNDS:
-        return Ratio(float(median), float("nan"), float("nan"))
-    resampled = np.random.default_rng(0).choice(both, size=(RESAMPLES, rounds), axis=1)
+    median = _median(own) / (1.0 if base is reference else _median(against))
+    if min(len(own), len(own if base is reference else against)) < MIN_ROUNDS:
+        return Ratio(median, float("nan"), float("nan"))
+    count = max(len(own), len(against))
+    drawn = np.random.default_rng(0).choice(count, size=(RESAMPLES, count))
+    quotients = _medians(own, drawn)
+    if base is not reference:
+        quotients = quotients / _medians(against, drawn)
     tail = 100 * (1 - CONFIDENCE) / 2
-    low, high = np.percentile(_quotient(resampled), [tail, 100 - tail])
-    return Ratio(float(median), float(low), float(high))
+    low, high = np.nanpercentile(quotients, [tail, 100 - tail])
+    return Ratio(median, float(low), float(high))
 
 
 def ratio_note(found: Mapping[str, Speed], engines: int) -> str:
@@ -115,10 +119,31 @@ def largest_difference(losses: np.ndarray, reference: np.ndarray) -> float:
     return float(np.max(np.abs(losses[:steps] - reference[:steps])))
 
 
-def _quotient(both: np.ndarray) -> Any:
-    """Median over the last axis of the first of two, divided by that of the second."""
-    engine, reference = np.median(both, axis=-1)
-    return engine / reference
+def _relative(own: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """Throughputs divided by those of the baseline in the same rounds, if it has any."""
+    count = min(len(own), len(base)) if len(base) else len(own)
+    return own[:count] / base[:count] if len(base) else own
+
+
+def _medians(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """The median of each row of drawn rounds; those that there are no values of are left out.
+
+    Args:
+        values: (rounds,) of an engine, which may have ended before the others.
+        drawn: (resamples, rounds) indices.
+
+    Returns:
+        (resamples,) NaN where there is no value.
+    """
+    if len(values) > drawn.max():
+        return np.asarray(np.median(values[drawn], axis=1))
+    padded = np.full(drawn.max() + 1, np.nan)
+    padded[: len(values)] = values
+    ordered = np.sort(padded[drawn], axis=1)  # NaN last
+    known = np.isfinite(ordered).sum(axis=1, keepdims=True)
+    middle = [np.maximum(known - 1, 0) // 2, known // 2]
+    below, above = (np.take_along_axis(ordered, index, axis=1)[:, 0] for index in middle)
+    return np.asarray((below + above) / 2)
 
 
 def _median(rounds: np.ndarray) -> float:

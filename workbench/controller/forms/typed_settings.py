@@ -15,7 +15,7 @@ from workbench.controller.forms.setting_texts import (
     read_texts,
     write_texts,
 )
-from workbench.controller.setup import COMPARISON_STEPS, TRAINING_ONLY, Setup
+from workbench.controller.setup import COMPARISON_STEPS, TRAINING_ONLY, Setup, loss_of
 from workbench.models import Model
 from workbench.settings.requires_grad import trainable_names
 
@@ -44,12 +44,12 @@ class TypedSettings:
         """Labels of the options of ORTModule that are wrong, see `refuse_options`."""
         self._model: Model | None = None
         self._train_rows: int | None = None
-        self._unfit_loss = ("", "")
-        """The typed loss, and why it does not fit the dataset."""
+        self._unfit: tuple[Any, str] = (None, "")
+        """The loss that does not fit the dataset, and why."""
         self._fitting: dict[str, str] = {}
+        """Texts that name parameters of the last known model."""
         self._fitted = ""
         """The name of the model that these fitted."""
-        """Texts that name parameters of the last known model."""
 
     def observe(self, callback: Callable[[], None]) -> None:
         """Call `callback` after every change, on the thread of the change."""
@@ -131,12 +131,17 @@ class TypedSettings:
 
     @property
     def problems(self) -> dict[str, str]:
-        """The problem to show at each field; that a loss does not fit the dataset is one of the
-        data too, which the page tells as such: the artifacts can be generated without them."""
+        """The problem to show at each field: those of `read`, and that the loss does not fit the
+        dataset. This is said as a problem of the data too, without which artifacts can be
+        generated all the same."""
         with self._lock:
-            text, why = self._unfit_loss
-            unfit = {"loss": why} if why and text == self.texts.get("loss", "") else {}
+            loss, why = self._unfit
+            unfit = {"loss": why} if why and loss == self._loss else {}
             return {**unfit, **self.read.problems}
+
+    @property
+    def _loss(self) -> Any:
+        return loss_of(self.defaults, self.read.settings)
 
     def know_data(self, train_rows: int | None, loss_problem: str = "") -> None:
         """Check settings against the dataset.
@@ -146,9 +151,9 @@ class TypedSettings:
             loss_problem: why the chosen loss does not fit it; empty: it does.
         """
         with self._lock:
-            known = (train_rows, (self.texts.get("loss", "") if loss_problem else "", loss_problem))
-            if known != (self._train_rows, self._unfit_loss):
-                self._train_rows, self._unfit_loss = known
+            known = train_rows, (self._loss if loss_problem else None, loss_problem)
+            if known != (self._train_rows, self._unfit):
+                self._train_rows, self._unfit = known
                 self._replace(self.texts)
 
     def _is_stale(self, name: str) -> bool:

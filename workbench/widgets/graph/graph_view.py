@@ -92,11 +92,10 @@ class GraphView(anywidget.AnyWidget):
     def show(
         self, given: Model | Artifacts | str | Path, *, graphs: list[str] | None = None
     ) -> None:
-        """Show the graphs of another object; returns immediately. Arguments: see the
-        constructor."""
+        """Show the graphs of another object, as the constructor does; returns immediately."""
         self.status, self.message = "loading", "reading the graph"
         self._profile = None  # of the graph before
-        self._reader.ask(lambda: self._start(given, graphs))
+        self._reader.ask(lambda query=self.query: self._start(given, graphs, query))  # type: ignore[misc]
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the graphs are read; False on a timeout."""
@@ -177,8 +176,7 @@ class GraphView(anywidget.AnyWidget):
             by: "time" or "memory".
 
         Returns:
-            Which timings could be matched with the shown graphs, and why to doubt them; also in
-            `painted_note`.
+            Which timings were matched to nodes, and why to doubt them; also in `painted_note`.
 
         Raises:
             ConfigError: the profile names no nodes; or `by` is unknown.
@@ -234,13 +232,13 @@ class GraphView(anywidget.AnyWidget):
         self._reader.close()
         super().close()
 
-    def _start(self, given: Any, graphs: list[str] | None) -> None:
+    def _start(self, given: Any, graphs: list[str] | None, query: str) -> None:
         shown = [file.description for file in self._reader.start(given, graphs)]
         found = self._reader.given
         assert found is not None
         with self.hold_trait_notifications():
-            if self.name not in ("", found.name):
-                self.query = ""  # it was for the graphs of another model
+            if self.name not in ("", found.name) and self.query == query:
+                self.query = ""  # of the graphs of another model
             self.name, self.graphs = found.name, list(found.keys)
             self.opened = {each.key: initially_open_groups(each) for each in shown}
             self.selected_graph, self.selected_node = "", -1

@@ -25,11 +25,11 @@ interface Item {
   button: HTMLElement;
   value: HTMLElement;
   /** Letters of the longest text so far: with the step that a value is of, and without. */
-  widest: { placed: number; bare: number };
+  widest: { withStep: number; without: number };
 }
 
-/** What the legend asks for a curve; `placed`: with the step of a value that is of another one than the rest. */
-type Asked<T> = (key: string, placed: boolean) => T;
+/** What the legend asks for a curve; `withStep`: with the step of a value that is of another one than the rest. */
+type Asked<T> = (key: string, withStep: boolean) => T;
 
 export class Legend {
   readonly root = element("ul", { class: "wb-legend" });
@@ -38,7 +38,7 @@ export class Legend {
   private arranged = "";
   private width = 0;
   /** Whether there is room for the steps of values. */
-  private placed = true;
+  private withStep = true;
   private readonly items = new Map<string, Item>();
 
   constructor(private readonly listener: LegendListener) {}
@@ -47,17 +47,17 @@ export class Legend {
   update(curves: CurveLook[], hidden: string[], valueOf: Asked<string>, longest: Asked<number> = () => 0): void {
     const looks = JSON.stringify(curves);
     if (looks !== this.looks) this.rebuild(curves, looks);
-    const textOf = (key: string, placed: boolean) => (hidden.includes(key) ? "hidden" : valueOf(key, placed));
-    const showTexts = () => this.items.forEach(({ value }, key) => setText(value, textOf(key, this.placed)));
+    const textOf = (key: string, withStep: boolean) => (hidden.includes(key) ? "hidden" : valueOf(key, withStep));
+    const showTexts = () => this.items.forEach(({ value }, key) => setText(value, textOf(key, this.withStep)));
     for (const [key, { button, widest }] of this.items) {
-      widest.placed = Math.max(longest(key, true), widest.placed, textOf(key, true).length);
-      widest.bare = Math.max(longest(key, false), widest.bare, textOf(key, false).length);
+      widest.withStep = Math.max(longest(key, true), widest.withStep, textOf(key, true).length);
+      widest.without = Math.max(longest(key, false), widest.without, textOf(key, false).length);
       setAttribute(button, "aria-pressed", String(!hidden.includes(key)));
     }
     showTexts(); // first: without a text a value takes no line
-    const { placed } = this;
+    const { withStep } = this;
     this.arrange();
-    if (this.placed !== placed) showTexts();
+    if (this.withStep !== withStep) showTexts();
   }
 
   resize(): void {
@@ -72,15 +72,15 @@ export class Legend {
    */
   private arrange(): void {
     const items = [...this.items.values()];
-    const needs = [this.width, this.looks, ...items.map(({ widest }) => `${widest.placed},${widest.bare}`)].join(" ");
+    const needs = [this.width, this.looks, ...items.map(({ widest }) => `${widest.withStep},${widest.without}`)].join(" ");
     if (needs === this.arranged) return;
     this.arranged = needs;
     this.root.style.minHeight = "";
-    this.placed = true;
+    this.withStep = true;
     for (const { root } of items) root.style.flexBasis = "";
     let high = this.keepRoom(items);
     if (high.length > 0) {
-      this.placed = false;
+      this.withStep = false;
       high = this.keepRoom(items);
     }
     const [first, last] = [items[0], items.at(-1)];
@@ -96,7 +96,7 @@ export class Legend {
 
   /** Gives each text its room; returns those that it does not have beside its name. */
   private keepRoom(items: readonly Item[]): Item[] {
-    for (const { value, widest } of items) value.style.minWidth = `${this.placed ? widest.placed : widest.bare}ch`;
+    for (const { value, widest } of items) value.style.minWidth = `${this.withStep ? widest.withStep : widest.without}ch`;
     const [first] = items;
     if (!first || first.root.offsetHeight === 0) return []; // not in view yet
     const line = lineHeight(first);
@@ -121,7 +121,7 @@ export class Legend {
         button.addEventListener(event, () => onHighlight(null));
       }
       const root = element("li", {}, button);
-      this.items.set(curve.key, { root, button, value, widest: widest.get(curve.key) ?? { placed: 0, bare: 0 } });
+      this.items.set(curve.key, { root, button, value, widest: widest.get(curve.key) ?? { withStep: 0, without: 0 } });
       return root;
     });
     this.root.replaceChildren(...items);

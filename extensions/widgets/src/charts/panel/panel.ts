@@ -251,6 +251,7 @@ export class Panel {
       title: `${spoken}${note}`,
       curves: shown,
       window: this.state.windowSteps,
+      stepsOf: (key) => words.stepsOf(key),
       valueAt: (key, step) => words.valueAtStep(key, step),
     });
   }
@@ -261,8 +262,8 @@ export class Panel {
     this.legend.update(
       context.curves(),
       context.hidden(),
-      (key, placed) => words.valueText(key, placed),
-      (key, placed) => words.longestText(key, placed),
+      (key, withStep) => words.valueText(key, withStep),
+      (key, withStep) => words.longestText(key, withStep),
     );
     setAttribute(this.surface, "aria-label", this.words.sentence);
     setText(this.incidents, this.metric === "loss" ? this.words.incidentTexts() : "");

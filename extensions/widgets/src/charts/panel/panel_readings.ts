@@ -3,7 +3,7 @@
 import { aboutSteps, AXES, formatSeconds, stepAt } from "../series/axis";
 import { coinciding } from "../series/coincidence";
 import { Blocks, lastAtMost } from "../series/block";
-import { lineOf, type Line, type LineOptions, type Metric, type Reading, readingAt } from "../series/line";
+import { lineOf, type Line, type LineOptions, type Metric, type Reading, readingAt, shownBlocks } from "../series/line";
 import { formatWhole } from "../../number_format";
 import { METRIC_TEXTS, type MetricText } from "./metric_text";
 import type { ViewState } from "./view_state";
@@ -119,17 +119,17 @@ export class PanelReadings {
    * a curve that is behind others: those of different steps do not compare. Where there is no room for steps, there is no
    * value past the end, and the last loss is that of the end that is drawn.
    */
-  valueText(key: string, placed = true): string {
+  valueText(key: string, withStep = true): string {
     const { cursor, context, store } = this.state;
     const last = store.curve(key)?.overview.lastStep ?? 0;
     const behind = this.metric === "loss" && last < this.lastStep;
     const past = cursor === null ? behind : this.state.endOf(key) < cursor;
-    if (past && !placed) return cursor === null ? this.valueAtCursor(key, "") : "–";
+    if (past && !withStep) return cursor === null ? this.valueAtCursor(key, "") : "–";
     return this.valueAtCursor(key, past ? ` at ${context.stepName()} ${formatWhole(last)}` : "");
   }
 
-  /** Letters that the text of a curve may have wherever the charts are pointed at; `placed`: with the step that it is of. */
-  longestText(key: string, placed = true): number {
+  /** Letters that the text of a curve may have wherever the charts are pointed at; `withStep`: with the step that it is of. */
+  longestText(key: string, withStep = true): number {
     const { store, shown, context } = this.state;
     const line = this.lineOf(key);
     if (!line) return 0;
@@ -141,7 +141,7 @@ export class PanelReadings {
     if (this.metric === "loss" && tested) longest += ", test ".length + tested;
     const curve = store.curve(key);
     if (curve && this.metric === "memory") longest += this.rankText(key, curve.overview.lastStep).length;
-    if (!placed) return longest;
+    if (!withStep) return longest;
     const end = this.state.endOf(key);
     const last = curve?.overview.lastStep ?? 0;
     const place = (step: number) => ` at ${context.stepName()} `.length + formatWhole(step).length;
@@ -209,11 +209,17 @@ export class PanelReadings {
     return axis === "time" ? formatSeconds(cursor) : `${formatWhole(cursor)} ${AXES[axis].label}`;
   }
 
+  /** The steps of a curve that are drawn, or stand for those around them. */
+  stepsOf(key: string): Float64Array {
+    const curve = this.state.store.curve(key);
+    return curve ? shownBlocks(curve, this.options).step : new Float64Array(0);
+  }
+
   /** The value of a row of the table of points. */
   valueAtStep(key: string, step: number): string {
     const curve = this.state.store.curve(key);
     if (!curve || curve.overview.lastStep < step) return "–";
-    const reading = readingAt(curve, this.metric, { ...this.options, axis: "step" }, step);
+    const reading = readingAt(curve, this.metric, { ...this.options, axis: "step", window: [step, step] }, step);
     const value = this.metric === "metric" ? reading?.evaluation : reading?.value;
     return value == null ? "–" : Number.isFinite(value) ? this.text.format(value) : "not finite";
   }

@@ -15,7 +15,9 @@ export interface PointTableOptions {
   curves: CurveLook[];
   stepName: StepName;
   /** First and last step of the part that is zoomed into; null: all are shown. */
-  window?: Range | null;
+  window: Range | null;
+  /** The steps of a curve that are known there, in whatever detail. */
+  stepsOf: (key: string) => Float64Array;
   valueAt: (key: string, step: number) => string;
 }
 
@@ -25,7 +27,7 @@ export function fillPointTable(table: HTMLTableElement, store: SeriesStore, opti
   const window = options.window ?? [1, store.lastStep];
   const first = Math.max(1, Math.ceil(window[0]));
   const last = Math.min(store.lastStep, Math.floor(window[1]));
-  const steps = evenSteps(store, curves, first, last);
+  const steps = evenSteps(curves.map(({ key }) => options.stepsOf(key)), first, last);
   const caption = element("caption", {}, title);
   const part = options.window ? `, zoomed: ${stepName}s ${formatWhole(first)} to ${formatWhole(last)}` : "";
   if (steps.length > 0) caption.append(`, ${steps.length} of ${formatWhole(store.lastStep)} ${stepName}s${part}`);
@@ -40,12 +42,13 @@ export function fillPointTable(table: HTMLTableElement, store: SeriesStore, opti
   table.replaceChildren(caption, element("thead", {}, head), body);
 }
 
-/** Up to `ROWS` known steps from `first` to `last`. */
-function evenSteps(store: SeriesStore, curves: CurveLook[], first: number, last: number): number[] {
-  const longest = curves
-    .flatMap(({ key }) => store.curve(key)?.overview ?? [])
-    .sort((a, b) => b.lastStep - a.lastStep)[0];
-  const known = (longest?.step ?? new Float64Array(0)).filter((step) => step >= first && step <= last);
+/** Up to `ROWS` steps from `first` to `last`, of the curve that knows most of them. */
+function evenSteps(curves: Float64Array[], first: number, last: number): number[] {
+  let known = new Float64Array(0);
+  for (const steps of curves) {
+    const within = steps.filter((step) => step >= first && step <= last);
+    if (within.length > known.length) known = within;
+  }
   const rows = Math.min(ROWS, known.length);
   const wanted = Array.from({ length: rows }, (_, row) =>
     rows === 1 ? last : first + Math.round((row * (last - first)) / (rows - 1)),

@@ -96,13 +96,14 @@ export class ViewState {
     return this.window ?? this.full;
   }
 
-  /** First and last step of the window, of whichever curve; null: all of the axis is shown. */
+  /** First and last step of the window, of the curves that reach it; null: all of the axis is shown. */
   get windowSteps(): Range | null {
     const { window } = this;
     if (!window) return null;
     const ends = this.shown.flatMap(({ key }) => {
       const blocks = this.store.curve(key)?.overview;
-      return blocks?.step.length ? window.map((end) => stepAt(blocks, this.context.axis(), end)) : [];
+      const reaches = blocks?.step.length && this.endOf(key) >= window[0];
+      return reaches ? window.map((end) => stepAt(blocks, this.context.axis(), end)) : [];
     });
     return ends.length > 0 ? [Math.min(...ends), Math.max(...ends)] : null;
   }

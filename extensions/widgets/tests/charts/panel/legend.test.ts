@@ -48,7 +48,7 @@ describe("Legend", () => {
     const legend = new Legend(silent);
     document.body.append(legend.root);
     const update = () =>
-      legend.update([look("pytorch")], [], (_, placed) => (placed ? "0.1 at step 7" : "0.1"), (_, placed) => (placed ? 30 : 12));
+      legend.update([look("pytorch")], [], (_, withStep) => (withStep ? "0.1 at step 7" : "0.1"), (_, withStep) => (withStep ? 30 : 12));
     update();
     expect(texts(legend, "value")).toEqual(["0.1 at step 7"]);
     const item = legend.root.children[0] as HTMLElement;

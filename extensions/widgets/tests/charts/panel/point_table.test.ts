@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { fillPointTable } from "../../../src/charts/panel/point_table";
 import { SeriesStore } from "../../../src/charts/series/series_store";
-import { look, part, storeOf } from "../points";
+import { PanelReadings } from "../../../src/charts/panel/panel_readings";
+import { ViewState } from "../../../src/charts/panel/view_state";
+import { CONTEXT, look, part, storeOf } from "../points";
 
 function rowsOf(store: SeriesStore, window: [number, number] | null = null): string[][] {
   const table = document.createElement("table");
   const curves = [look("a")];
-  fillPointTable(table, store, { title: "Loss", curves, stepName: "step", window, valueAt: (key, step) => `${key}${step}` });
+  const stepsOf = (key: string) => store.curve(key)?.overview.step ?? new Float64Array(0);
+  fillPointTable(table, store, { title: "Loss", curves, stepName: "step", window, stepsOf, valueAt: (key, step) => `${key}${step}` });
   return [...table.querySelectorAll("tr")].map((row) =>
     [...row.children].map((cell) => cell.textContent ?? ""),
   );
@@ -33,6 +36,17 @@ describe("the table of a chart", () => {
     const rows = rowsOf(store, [400.2, 2000]);
     expect([rows.length, rows[1]?.[0], rows[12]?.[0]]).toEqual([13, "401", "1,000"]);
     expect(rowsOf(store, [400.2, 400.7])).toEqual([["Step", "a"]]);
+  });
+
+  it("has the steps that are drawn where the zoom brought the detail back", () => {
+    const store = storeOf(part("a", 0, [9, 8, 7, 6], { stride: 4 }));
+    const [header, data] = part("a", 2, [7, 6, 5, 4, 3, 2, 1, 0]);
+    store.applyDetail({ kind: "detail", id: "1", generation: 0, parts: [header] }, [data]);
+    const state = new ViewState(store, { ...CONTEXT, curves: () => [look("a")] });
+    state.select([5, 8]);
+    const readings = new PanelReadings("loss", state);
+    expect([...readings.stepsOf("a")]).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
+    expect([5, 8, 12].map((step) => readings.valueAtStep("a", step))).toEqual(["5.0000", "2.0000", "7.0000"]);
   });
 
   it("is a head alone before the first step", () => {

@@ -122,6 +122,23 @@ describe("the axis of time", () => {
   });
 });
 
+describe("the steps of a window", () => {
+  it("are those of the curves that reach it, on any axis", () => {
+    const losses = Array<number>(100).fill(1);
+    let axis: AxisName = "step";
+    const context = { ...CONTEXT, axis: () => axis, curves: () => [look("fast"), look("slow")] };
+    const state = new ViewState(storeOf(part("fast", 0, losses, { seconds: 0.02 }), part("slow", 0, losses, { seconds: 0.1 })), context);
+    expect(state.windowSteps).toBeNull();
+    state.select([40, 60]);
+    expect(state.windowSteps).toEqual([40, 60]);
+    axis = "time";
+    state.select([3, 4]); // the fast one has ended at 2 s
+    expect(state.windowSteps?.map(Math.round)).toEqual([30, 40]);
+    state.select([1, 4]);
+    expect(state.windowSteps?.map(Math.round)).toEqual([10, 100]);
+  });
+});
+
 describe("a value", () => {
   it("past the end of its run names the step that it is of", () => {
     let axis: AxisName = "step";
