@@ -364,3 +364,17 @@ def test_a_comparison_that_is_prepared_is_said_where_it_will_be(make_page: MakeP
     assert page.wait(PATIENCE_S)
     assert said[0] == PREPARING.message
     assert said[-1] == PRESS_COMPARE
+
+
+def test_a_recorded_comparison_is_opened_again_after_other_runs(make_page: MakePage) -> None:
+    made = wb.compare("digits-mlp", engines=["fake"], steps=20).wait(PATIENCE_S)
+    page = make_page(model="digits-mlp")
+    until(lambda: "is ready" in page.status.message)
+    said = "The step Compare shows a recorded comparison: fake on digits-mlp, "
+    for _ in range(2):
+        page._recorded.open(made.id)
+        until(lambda: page.status.message.startswith(said))
+        assert page._recorded.field.description.startswith("fake on digits-mlp, ")
+        page._recorded.compare([*made.runs.values()])
+        assert page.status.message == "The step Compare shows recorded runs."
+        assert (page._recorded.field.value, page._recorded.field.description) == ("", "")

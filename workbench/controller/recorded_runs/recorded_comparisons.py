@@ -26,12 +26,22 @@ class RecordedComparison(NamedTuple):
     started: str = ""
     """When, as "23 Nov 14:05:12"; empty if that is not recorded."""
 
+    @property
+    def text(self) -> str:
+        """What is compared, and when."""
+        return f"{self.title}, {self.started}".rstrip(", ")
+
 
 def recorded_comparisons() -> list[RecordedComparison]:
     """The newest comparisons, newest first."""
     # An id begins with its time.
     paths = sorted(comparisons_folder().glob("*.json"), reverse=True)[:MOST]
     return [_read(path) for path in paths]
+
+
+def recorded_comparison(comparison_id: str) -> RecordedComparison:
+    """The comparison of this id."""
+    return _read(comparisons_folder() / f"{comparison_id}.json")
 
 
 def _read(path: Path) -> RecordedComparison:

@@ -8,6 +8,7 @@ from typing import Any
 from workbench.compare import load_comparison
 from workbench.controller import Controller
 from workbench.controller.code.run_action_code import action_code, comparison_code
+from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparison
 from workbench.controller.steps import StepsView
 from workbench.errors import WorkbenchError
 from workbench.runs import Run
@@ -52,6 +53,7 @@ class RecordedComparisons:
 
     def compare(self, runs: Sequence[Run]) -> None:
         """Compare recorded runs."""
+        self.field.value = ""  # what it named is no longer shown
         self._comparison.show(*runs)
         self._show(action_code("compare", [run.id for run in runs], ""))
         self._bar.selected = "compare"
@@ -59,6 +61,8 @@ class RecordedComparisons:
 
     def open(self, comparison_id: str) -> None:
         """Show a recorded comparison."""
+        if self.field.value == comparison_id:  # else it is told
+            self._on_chosen()
         self.field.value = comparison_id
         self._bar.selected = "compare"
 
@@ -69,6 +73,7 @@ class RecordedComparisons:
         if all_deleted and self._reported:
             self._controller.forget_outcome(self._reported)
         if all_deleted or (ids and (self._code.recorded or empty)):
+            self.field.value = ""
             self._show(action_code("compare", ids, "") if ids else "")
 
     def _on_chosen(self, _: Any = None) -> None:
@@ -77,8 +82,10 @@ class RecordedComparisons:
             try:
                 self._comparison.show(load_comparison(comparison_id))
                 self._show(comparison_code(comparison_id))
-                self.field.description = _title(comparison_id)
-                self._report(f"The step Compare shows {self.field.description}.")
+                self.field.description = recorded_comparison(comparison_id).text
+                self._report(
+                    f"The step Compare shows a recorded comparison: {self.field.description}."
+                )
             except WorkbenchError as error:
                 self.field.problem = str(error)
 
@@ -90,9 +97,3 @@ class RecordedComparisons:
         self._steps.show_recorded(bool(code))
         self._code.recorded = code
         self._code.update()
-
-
-def _title(comparison_id: str) -> str:
-    """What it compares, as in the list of the field; its id if it is no longer there."""
-    titles = {each["value"]: each["detail"] for each in comparison_options()}
-    return titles.get(comparison_id, comparison_id)

@@ -43,8 +43,7 @@ def column_options(dataset: str) -> list[dict[str, str]]:
 
 def comparison_options() -> list[dict[str, str]]:
     """The recorded comparisons of this directory, newest first."""
-    found = recorded_comparisons()
-    return [_option(each.id, f"{each.title}, {each.started}".rstrip(", "), "") for each in found]
+    return [_option(each.id, each.text, "") for each in recorded_comparisons()]
 
 
 def example_options(sources: Sources, _: str) -> list[dict[str, str]]:
