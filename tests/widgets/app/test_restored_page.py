@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 import workbench as wb
 from tests.controller.recording_view import PATIENCE_S, until
@@ -378,3 +380,29 @@ def test_a_recorded_comparison_is_opened_again_after_other_runs(make_page: MakeP
         page._recorded.compare([*made.runs.values()])
         assert page.status.message == "The step Compare shows recorded runs."
         assert (page._recorded.field.value, page._recorded.field.description) == ("", "")
+
+
+def test_two_names_of_the_notebook_stay_the_dataset_of_their_run(make_page: MakePage) -> None:
+    random = np.random.default_rng(0)
+    names = {
+        "net": torch.nn.Linear(8, 3),
+        "X": random.normal(size=(64, 8)).astype(np.float32),
+        "y": random.integers(0, 3, 64),
+    }
+    page = make_page(model=None)
+    page._controller.sources.names = lambda: names
+    page.models.field.value, page.models.example_inputs.value = "net", "X"
+    page.models.dataset.value = "X, y"
+    page.set(steps=2)
+    until(lambda: "is ready" in page.status.message)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    until(lambda: not page._controller.state.active)
+    [run_id] = wb.runs()["id"]
+    page.restore(wb.load_run(run_id))
+    assert page.models.dataset.value == "X, y", "the record names the first"
+    assert page.models.field.value == "net"
+    until(lambda: not page._controller.state.active)
+    page.models.choose_dataset("digits")
+    page.restore(wb.load_run(run_id))
+    assert page.models.dataset.value == "X"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from workbench.controller import Controller
+from workbench.controller.model.sources import split_names
 from workbench.controller.restore import restored
 from workbench.controller.view import View
 from workbench.models import Model
@@ -44,7 +45,7 @@ class FormFiller(View):
         self._controller.typed.replace(was.settings)
         self._trainer.ortmodule.value = was.ortmodule
         self._trainer.engines.choose(run.engine)
-        self._models.choose_dataset(was.dataset, was.target, was.groups)
+        self._models.choose_dataset(self._dataset(was.dataset), was.target, was.groups)
         if was.model:
             self._models.choose(was.model)
         else:
@@ -54,6 +55,12 @@ class FormFiller(View):
         model, ortmodule = str(run.spec["model"]), self._trainer.ortmodule.value
         chosen = engines.wanted
         self._filled = _Filled(model, bool(was.model), texts, ortmodule, chosen, before)
+
+    def _dataset(self, name: str) -> str:
+        """The dataset as it is typed: of two names of the notebook, inputs and target, a record has
+        the first."""
+        chosen = self._models.dataset.value
+        return chosen if name and split_names(chosen)[:1] == [name] else name
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         filled = self._filled
