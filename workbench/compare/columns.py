@@ -12,7 +12,7 @@ COLUMNS = {
     "rounds": "measured rounds, after the warm-up",
     "peak_memory_mb": "peak resident set of the worker, 10^6 bytes",
     "memory_growth_mb": "part of it allocated since the engine began to be built",
-    "startup_s": "seconds from launch to the end of the first step",
+    "startup_s": "seconds from launch to the end of the first step, without pauses",
     "steps": "optimizer steps taken",
     "final_loss": "loss of the last step",
     "max_loss_difference": "largest absolute difference from the reference's loss at the same step",

@@ -102,9 +102,10 @@ class ObservedRun(LabelledRun, RecordedRun):
 
     @property
     def startup_s(self) -> float:
-        """Seconds from launch to the end of the first step; NaN before it."""
-        end = self._activity.now().first_step_time or math.nan
-        return end - float(self.spec.get("launched") or math.nan)
+        """Seconds from launch to the end of the first step, without pauses; NaN before it."""
+        activity = self._activity.now()
+        end = activity.first_step_time or math.nan
+        return end - activity.paused_before_s - float(self.spec.get("launched") or math.nan)
 
     @property
     def samples_per_s(self) -> float:

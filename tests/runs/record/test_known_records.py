@@ -105,6 +105,17 @@ def test_startup_is_from_launch_to_the_first_record_of_steps() -> None:
     assert write_run("a", events).startup_s == 7.5
 
 
+def test_pauses_are_no_part_of_startup() -> None:
+    def event(kind: str, after_s: float) -> dict[str, object]:
+        return {"event": kind, "time": LAUNCHED + after_s}
+
+    built = {**event("built", 2), "rss_before_bytes": 1}
+    pauses = [event("paused", 2), event("resumed", 30), event("paused", 31), event("resumed", 32)]
+    later = [event("paused", 40), event("resumed", 50)]
+    first = steps(1, [1.0], time=LAUNCHED + 33)
+    assert write_run("a", [built, *pauses, first, *later]).startup_s == 4.0
+
+
 @pytest.mark.parametrize(
     ("settings", "total"),
     [({"epochs": 4, "batch_size": 7}, 16), ({"epochs": 4, "steps": 5}, 5), ({"batch_size": 30}, 1)],

@@ -396,13 +396,13 @@ def test_two_names_of_the_notebook_stay_the_dataset_of_their_run(make_page: Make
     page.set(steps=2)
     until(lambda: "is ready" in page.status.message)
     page.train()
+    until(lambda: page.status.message.startswith("Trained net"))
     assert page.wait(PATIENCE_S)
-    until(lambda: not page._controller.state.active)
     [run_id] = wb.runs()["id"]
     page.restore(wb.load_run(run_id))
     assert page.models.dataset.value == "X, y", "the record names the first"
     assert page.models.field.value == "net"
-    until(lambda: not page._controller.state.active)
+    assert page.wait(PATIENCE_S)
     page.models.choose_dataset("digits")
     page.restore(wb.load_run(run_id))
     assert page.models.dataset.value == "X"

@@ -58,6 +58,9 @@ class Activity:
         """The step of the last request, if a weight was not finite then."""
         self.first_step_time: float | None = None
         """End of the first step, in seconds since the epoch."""
+        self.paused_before_s = 0.0
+        """Seconds of pauses before the first step."""
+        self._paused_at: float | None = None
 
     @property
     def skipped_events(self) -> int:
@@ -81,6 +84,7 @@ class Activity:
             case "resuming":
                 self.state, self.phase = "starting", "starting the worker"
                 self.waits_after_step, self.first_step_time = -1, None
+                self.paused_before_s, self._paused_at = 0.0, None
                 self.done_steps, self.answered_saves = event["step"], 0
             case "restored":
                 self.done_steps = event["step"]
@@ -93,8 +97,11 @@ class Activity:
                 self.phase = event["text"]
             case "built" | "resumed":
                 self.state = "running"
+                if self._paused_at is not None and self.first_step_time is None:
+                    self.paused_before_s += event["time"] - self._paused_at
+                self._paused_at = None
             case "paused":
-                self.state = "paused"
+                self.state, self._paused_at = "paused", event["time"]
             case "waiting":
                 self.waits_after_step = event["step"]
             case "steps":
