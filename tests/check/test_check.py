@@ -52,7 +52,7 @@ def test_as_a_frame_as_text_and_as_json(cnn: Check) -> None:
     assert len(cnn.frame) == len(cnn.ops)
     assert str(cnn).startswith(
         "digits-cnn can be trained with ONNX Runtime; 2 nodes are rewritten. "
-        "Trained parameters: 6,138 of 6,138 elements.\n"
+        "Trainable parameters: 6,138 of 6,138 elements.\n"
     )
     assert repr(cnn) == str(cnn)
     page = cnn._repr_html_()

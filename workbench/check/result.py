@@ -111,7 +111,7 @@ class Check(NamedTuple):
     def counts(self) -> str:
         """How many of the parameters' elements are trained, in one sentence."""
         total = self.trainable_count + self.frozen_count
-        return f"Trained parameters: {self.trainable_count:,} of {total:,} elements."
+        return f"Trainable parameters: {self.trainable_count:,} of {total:,} elements."
 
     def __str__(self) -> str:
         width = max((len(row.op) for row in self.ops), default=0)

@@ -43,7 +43,7 @@ def test_the_table_has_one_line_an_op_where_there_is_no_width(
     outcome = workbench("check", str(graph(tmp_path / "small.onnx", "Sigmoid")))
     assert outcome.status == 0, outcome.stderr
     verdict, header, *lines = outcome.stdout.splitlines()
-    assert verdict.startswith("small can be trained with ONNX Runtime. Trained parameters: ")
+    assert verdict.startswith("small can be trained with ONNX Runtime. Trainable parameters: ")
     assert header.split()[:3] == ["op", "nodes", "state"]
     assert [line.split() for line in lines] == [
         ["MatMul", "1", "trains"],

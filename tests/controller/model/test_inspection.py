@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.controller.model.inspection import layer_rows
+from workbench.controller.model.inspection import layer_rows, with_frozen
 from workbench.models import Layer
 
 LAYERS = [
@@ -19,3 +19,17 @@ def test_nodes_of_an_onnx_file_train_though_their_parameters_have_other_names() 
     assert states([*SHAPES]) == ["trains", "none"]
     assert states([]) == ["", "none"], "not known of which node they are"
     assert states(None, checked=False) == ["", ""]
+
+
+def test_layers_that_are_frozen_by_choice_say_so() -> None:
+    layers = [Layer(name, "Linear", ("batch", 4), 8, 32) for name in ("first", "second", "last")]
+    shapes = {f"{layer.name}.{kind}": (4,) for layer in layers for kind in ("weight", "bias")}
+    rows = layer_rows(layers, shapes, [*shapes], {})
+
+    def states(trained: list[str] | None) -> list[str]:
+        return [row.state for row in with_frozen(rows, shapes, trained)]
+
+    assert states(None) == states([*shapes]) == ["trains"] * 3
+    assert states(["second.bias", "last.weight"]) == ["frozen", "trains", "trains"]
+    cannot = [row._replace(state="cannot") for row in rows]
+    assert [row.state for row in with_frozen(cannot, shapes, [])] == ["cannot"] * 3

@@ -154,7 +154,7 @@ def test_check_counts_the_trained_parameters(tmp_path: Path) -> None:
     path = write_model(tmp_path / "mlp.onnx")
     checked = check(path, lora=LORA, requires_grad=("bias",))
     assert checked.ok
-    assert "Trained parameters: 376 of 2,152 elements." in str(checked)
+    assert "Trainable parameters: 376 of 2,152 elements." in str(checked)
     assert check(path).to_dict()["frozen_count"] == 0
 
 

@@ -249,3 +249,17 @@ def test_a_model_that_ends_the_program_leaves_a_page_that_works(
     until(lambda: page.models.layers.hint == LAYERS_HINT)  # nothing is being built any more
     page.models.choose("digits-mlp")
     until(lambda: "digits-mlp is ready" in page.status.message)
+
+
+def test_layers_that_are_frozen_in_another_step_say_so(make_page: MakePage) -> None:
+    page = make_page("digits-mlp")
+
+    def states() -> list[str]:
+        return [layer["state"] for layer in page.models.layers.layers if layer["parameters"]]
+
+    until(lambda: states() == ["trains"] * 3)
+    page.set(requires_grad=["output.*"])
+    assert states() == ["frozen", "frozen", "trains"]
+    assert page.models.card.verdict.endswith("Trainable parameters: 17,226 of 17,226 elements.")
+    page.set(requires_grad=None)
+    assert states() == ["trains"] * 3

@@ -116,18 +116,25 @@ class TypedSettings:
                 self._replace(fitting)
 
     @property
+    def trained_names(self) -> frozenset[str] | None:
+        """The parameters that are trained; None: all, or it is not known."""
+        with self._lock:
+            patterns = self.read.settings.get("requires_grad")
+            if self._model is None or not patterns or "requires_grad" in self.read.problems:
+                return None
+            names = self._model.parameter_names
+            trained = frozenset(trainable_names(names, patterns))
+        return None if len(trained) == len(names) else trained
+
+    @property
     def frozen_text(self) -> str:
         """How many parameters are trained, after the name of the model; empty: all, or it is not
         known."""
         with self._lock:
-            patterns = self.read.settings.get("requires_grad")
-            if self._model is None or not patterns or "requires_grad" in self.read.problems:
-                return ""
-            names = self._model.parameter_names
-            trained = len(trainable_names(names, patterns))
-        if trained == len(names):
+            trained, model = self.trained_names, self._model
+        if trained is None or model is None:
             return ""
-        return f", with {trained} of {len(names)} parameters trained"
+        return f", with {len(trained)} of {len(model.parameter_names)} parameters trained"
 
     @property
     def problems(self) -> dict[str, str]:

@@ -52,9 +52,29 @@ def layer_rows(
     return rows
 
 
-def _owned(
-    layers: Sequence[Layer], parameters: Mapping[str, tuple[int, ...]]
-) -> dict[str, list[str]]:
+def with_frozen(
+    rows: Sequence[LayerRow], parameters: Iterable[str], trained: Iterable[str] | None
+) -> list[LayerRow]:
+    """The rows, of which the layers whose parameters are all frozen by choice say so.
+
+    Args:
+        rows: of a model whose layers can be trained as `state` says.
+        parameters: names of all parameters.
+        trained: names of those that are trained; None: all.
+    """
+    if trained is None:
+        return list(rows)
+    owned = _owned([row.layer for row in rows], parameters)
+    chosen = set(trained)
+    return [
+        row._replace(state="frozen")
+        if row.state == "trains" and (own := owned[row.layer.name]) and chosen.isdisjoint(own)
+        else row
+        for row in rows
+    ]
+
+
+def _owned(layers: Sequence[Layer], parameters: Iterable[str]) -> dict[str, list[str]]:
     """Names of the parameters of each layer: those with its name as prefix."""
     owned: dict[str, list[str]] = {layer.name: [] for layer in layers}
     for name in parameters:

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.controller import Controller
 from workbench.controller.model.data_preview import DataPreview
-from workbench.controller.model.inspection import LayerRow
+from workbench.controller.model.inspection import LayerRow, with_frozen
 from workbench.controller.model.sources import is_of_loss, lacks_example, model_or_name, split_names
 from workbench.controller.model.target_names import (
     csv_columns,
@@ -220,6 +220,8 @@ class ModelStepView(View):
 
     def __init__(self, step: ModelView) -> None:
         self._step = step
+        self._rows: Sequence[LayerRow] = ()
+        step.controller.typed.observe(self._show_rows)
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._step.model = model
@@ -234,10 +236,18 @@ class ModelStepView(View):
             self._step.card.show(model)
 
     def show_layers(self, rows: Sequence[LayerRow] | None, *, loading: bool = False) -> None:
+        self._rows = rows or ()
         if rows is None:
             self._step.layers.clear(LOADING_HINT if loading else LAYERS_HINT)
         else:
-            self._step.layers.show(rows)
+            self._show_rows()
+
+    def _show_rows(self) -> None:
+        """The layers, with those that are frozen by choice."""
+        rows, model = self._rows, self._step.model
+        if rows and model is not None:
+            trained = self._step.controller.typed.trained_names
+            self._step.layers.show(with_frozen(rows, model.parameter_names, trained))
 
     def show_verdict(self, verdict: str) -> None:
         self._step.card.verdict = verdict
