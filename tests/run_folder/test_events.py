@@ -52,6 +52,21 @@ def test_a_torn_last_line_is_read_when_it_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault
+@pytest.mark.parametrize("left", [0, 7])
+def test_what_follows_in_a_file_that_was_cut_is_read(tmp_path: Path, left: int) -> None:
+    path = tmp_path / "e"
+    writer, reader = EventWriter(path), EventReader(path)
+    for text in ("one", "two"):
+        writer.write("phase", text=text)
+    assert len(reader.poll()) == 2
+    os.truncate(path, left)
+    assert reader.poll() == []
+    writer.write("phase", text="three")
+    assert [event["text"] for event in reader.poll()] == ["three"]
+    writer.close()
+
+
+@pytest.mark.fault
 def test_a_line_that_is_too_long_for_memory_is_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,9 @@ from workbench.runs import Run
 from workbench.runs.run_title import step_word
 from workbench.settings.config import TrainingConfig
 
+MOST_PATTERNS = 2
+"""Largest number of patterns of trained parameters that are named."""
+
 
 def caption_of(runs: Mapping[str, Run], plan: LockstepPlan) -> str:
     """Model, dataset, settings and machine of runs that are measured in lockstep."""
@@ -39,9 +42,12 @@ def trained_text(config: TrainingConfig) -> str:
     """Which parameters are trained, after a comma; empty: all are."""
     parts = []
     if config.requires_grad is not None:
-        first, *others = config.requires_grad
-        more = f" and {len(others)} more" if others else ""
-        parts.append(f"of the parameters {first}{more} trained")
+        shown, left = (
+            config.requires_grad[:MOST_PATTERNS],
+            len(config.requires_grad[MOST_PATTERNS:]),
+        )
+        more = f" and {left} more" if left else ""
+        parts.append(f"trained parameters: {', '.join(shown)}{more}")
     if config.lora is not None:
         parts.append(f"LoRA of rank {config.lora.rank}")
     return "".join(f", {part}" for part in parts)

@@ -141,6 +141,8 @@ class EventReader:
 
     def _new_lines(self, file: BinaryIO) -> Iterator[bytes]:
         """Complete lines that were not read before, one at a time in memory."""
+        # Of a file that was cut meanwhile, what follows is appended to what is left.
+        self._offset = min(self._offset, file.seek(0, os.SEEK_END))
         file.seek(self._offset)
         for line in iter(lambda: file.readline(MOST_LINE_BYTES), b""):
             ended = line.endswith(b"\n")

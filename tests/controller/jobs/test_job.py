@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from tests.processes import until
 from tests.runs.recorded import changed, recorded
 from tests.runs.written import steps, write_run
 from workbench.compare import Comparison
@@ -62,6 +63,9 @@ def test_engines_train_one_after_another_even_when_one_fails(
     training = Training(starts, ["pytorch", "ondevice"])
     assert starts.names == ["pytorch"]
     assert "(1 of 2)" in training.doing
+    until(lambda: training.advance() or len(training.runs) == 2)
+    assert training.doing.startswith("Training digits-mlp on fake (2 of 2)")
+    assert training.doing.endswith(". pytorch failed."), "at once"
     finish(training)
     assert starts.names == ["pytorch", "ondevice"]
     assert [run.status for run in training.runs.values()] == ["failed", "completed"]
@@ -312,7 +316,7 @@ def test_a_single_step_ends_the_pause_that_was_asked_for(
 
 def test_which_parameters_were_trained_is_said_where_others_were_frozen() -> None:
     frozen = write_run("a", [steps(1, [0.1])], {"status": "completed"}, requires_grad=["head.*"])
-    assert ", of the parameters head.* trained." in outcome_of(frozen)
+    assert ", trained parameters: head.*." in outcome_of(frozen)
     assert "parameters" not in outcome_of(write_run("b", [], {"status": "completed"}))
 
 

@@ -164,6 +164,7 @@ def test_another_model_does_not_keep_what_a_run_has_filled_in(make_page: MakePag
     for typed, kept in (({}, {}), ({"seed": 4}, {"seed": "4", "epochs": "2"})):
         page.restore(run)
         assert page.wait(PATIENCE_S)
+        page._controller.views.show_model(wb.load_model("digits-cnn"))  # that was under way still
         assert (page.engines.value, page.trainer.form.texts["epochs"]) == (["fake"], "2")
         page.set(**typed)
         page.models.choose("digits-cnn")

@@ -95,7 +95,9 @@ def _outcome_sentence(run: Run) -> str:
         kept = run.reason or ("Its checkpoint is kept." if done else "Nothing was trained.")
         return f"Stopped {name} at {step} {done:,} of {total:,}. {kept}"
     if run.status == "interrupted":
-        return f"Interrupted {name} at {step} {done:,} of {total:,}. {run.reason}".rstrip()
+        again = f'Resume it in Runs, or by wb.resume("{run.id}").' if run.checkpoint else ""
+        said = f"Interrupted {name} at {step} {done:,} of {total:,}."
+        return " ".join(filter(None, (said, run.reason, again)))
     evaluation = (run.summary or {}).get("evaluation")
     reached = ""
     if evaluation:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from workbench.runs.launch import stop_grace_s
+
 EXPECTED_S = 20.0
 """Seconds after which a job that has not stopped is called unresponsive."""
 
@@ -26,19 +28,19 @@ class Stopping:
         if self._asked is None:
             self._asked = self._clock()
 
-    def text(self, job: str, detached: bool = False, starting: bool = False) -> str:
+    def text(self, job: str, starting: bool = False) -> str:
         """What is being done, in sentences.
 
         Args:
             job: names it, as "digits-mlp on pytorch".
-            detached: whether it goes on without the kernel.
             starting: whether no step has been taken yet.
         """
         assert self._asked is not None
+        text = f"Stopping {job} {'before its first' if starting else 'after its current'} step"
         if self._clock() - self._asked < EXPECTED_S:
-            return f"Stopping {job} {'before its first' if starting else 'after its current'} step."
-        how = "End its process in a terminal" if detached else "Restart the kernel to end it"
+            return f"{text}."
+        kept = "" if starting else "; its last checkpoint is kept"
         return (
-            f"Stopping {job} after its current step, which takes long or hangs. {how}: its last "
-            "checkpoint is kept."
+            f"{text}, which takes long or hangs. Its process is ended {stop_grace_s():g} s after "
+            f"it was asked to stop{kept}."
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.controller.jobs.job import any_failed
-from workbench.controller.jobs.outcome import name_of, outcome_of_training
+from workbench.controller.jobs.outcome import listed, name_of, outcome_of_training
 from workbench.controller.jobs.single_step import SingleStep
 from workbench.controller.jobs.stopping import Stopping
 from workbench.controller.state import failure
@@ -66,7 +66,7 @@ class Training:
         place = f" ({self._tried} of {len(self.engines)})" if len(self.engines) > 1 else ""
         if self._stopping.asked:
             starting = run.status == "starting"
-            return self._stopping.text(name_of(run), bool(run.spec.get("detached")), starting)
+            return self._stopping.text(name_of(run), starting)
         if self._single_step is not None and self._single_step.takes_long:
             return f"Taking one step of {name_of(run)}{place}."
         if self.status == "paused":
@@ -75,7 +75,9 @@ class Training:
             which = "next" if run.progress.done_steps else "first"
             return f"Pausing {name_of(run)}{place} before its {which} step."
         phase = f": {run.phase}" if run.status == "starting" else ""
-        return f"Training {name_of(run)}{place}{phase}."
+        failed = [engine for engine, each in self.runs.items() if each.status == "failed"]
+        told = f" {listed([*self._refused, *failed])} failed." if self._refused or failed else ""
+        return f"Training {name_of(run)}{place}{phase}.{told}"
 
     @property
     def outcome(self) -> str:

@@ -66,7 +66,9 @@ class FormFiller(View):
         filled = self._filled
         if filled is None or model is None:
             return
-        if model.name == filled.model or not filled.shown:
+        # That of the model before may be under way still.
+        late = self._controller.setup.model == filled.model
+        if model.name == filled.model or not filled.shown or late:
             self._filled = filled._replace(shown=filled.shown or model.name == filled.model)
             return
         self._filled = None

@@ -104,7 +104,8 @@ class TrainView(View):
         starting = state.active and state.status not in ENDED and not state.compares
         if starting and state.message and self._parts.charts.empty:
             # While a run starts, the charts show the current activity.
-            self._parts.charts.hint = f"{state.message} {state.detail}".strip()
+            detail = f"{state.detail[:1].upper()}{state.detail[1:]}"
+            self._parts.charts.hint = f"{state.message} {detail}".strip()
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._parts.engines.update_for(model)
