@@ -153,8 +153,10 @@ def test_a_result_is_back_with_its_run(make_page: MakePage) -> None:
     assert page.runs.wait(PATIENCE_S)
     page.runs.delete([run_id])
     until(lambda: "is ready" in page.status.message and train_note() == "ready")
+    until(lambda: "was deleted" in page.trainer.charts.caption)
     page.runs.undelete([run_id])
     until(lambda: page.status.message == said and train_note() == "completed")
+    until(lambda: page.trainer.charts.caption == "")
 
 
 def test_another_model_does_not_keep_what_a_run_has_filled_in(make_page: MakePage) -> None:

@@ -202,6 +202,11 @@ def test_how_a_run_ended_is_not_said_once_it_is_deleted(make_page: MakePage) -> 
     assert page.status.message.startswith("Trained digits-mlp")
     wb.load_run(wb.runs()["id"][0]).delete()
     until(lambda: page.status.message.startswith("digits-mlp is ready"))
+    said = "The run of fake was deleted; its charts are as read before."
+    until(lambda: page.trainer.charts.caption == said)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    assert page.trainer.charts.caption == ""
 
 
 def test_the_charts_name_the_chosen_engines_before_a_run(make_page: MakePage) -> None:

@@ -257,6 +257,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
             self._controller.bring_back(result)
             self._steps.bring_back_ended()
         self._recorded.follow(changes)
+        self.trainer.follow(changes)
 
     def _personalise(self, run: Run) -> None:
         if (name := run.spec["model"]) != self._controller.setup.model:

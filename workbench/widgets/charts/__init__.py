@@ -10,6 +10,7 @@ from workbench.widgets.charts.hints import (
     NOTHING_HINT,
     READY_HINT,
     WAITING_HINT,
+    deleted_run,
     other_model,
     results_in_runs,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "READY_HINT",
     "WAITING_HINT",
     "Charts",
+    "deleted_run",
     "other_model",
     "results_in_runs",
 ]

@@ -18,3 +18,8 @@ def results_in_runs(model: str) -> str:
 def other_model(shown: str, chosen: str) -> str:
     """Caption of charts that do not show the chosen model."""
     return f"These charts are of {shown}; {chosen} is chosen for the next run."
+
+
+def deleted_run(engine: str) -> str:
+    """Caption of charts of a run that was deleted."""
+    return f"The run of {engine} was deleted; its charts are as read before."

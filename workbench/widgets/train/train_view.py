@@ -19,6 +19,7 @@ from workbench.models import Model
 from workbench.run_folder.events import Event
 from workbench.run_folder.run_reader import NewPoints
 from workbench.runs import Run
+from workbench.runs.listing import Changes
 from workbench.runs.record.activity import ENDED
 from workbench.runs.record.disturbances import disturbances, unknown_load
 from workbench.widgets.charts import (
@@ -30,6 +31,7 @@ from workbench.widgets.charts import (
     OF_ROUNDS,
     READY_HINT,
     Charts,
+    deleted_run,
     other_model,
     results_in_runs,
 )
@@ -80,6 +82,8 @@ class TrainView(View):
         """The shown job, once it has ended."""
         self._chosen = ""
         """Name of the chosen model; empty without one."""
+        self._deleted: set[str] = set()
+        """Ids of runs that were deleted."""
         self._empty = EMPTY_HINT if alone_hint is None else alone_hint
         """The hint while there is no model."""
         self._hint = self._empty
@@ -136,7 +140,17 @@ class TrainView(View):
         """Tell results of another model than the chosen one from those of it."""
         shown = model_of(self._job)
         other = shown and self._chosen and shown != self._chosen
-        self._parts.charts.caption = other_model(shown, self._chosen) if other else ""
+        runs = {} if self._job is None else self._job.runs
+        gone = [engine for engine, run in runs.items() if run.id in self._deleted]
+        parts = [other_model(shown, self._chosen)] if other else []
+        self._parts.charts.caption = " ".join([*parts, *map(deleted_run, gone)])
+
+    def follow(self, changes: Changes) -> None:
+        """The recorded runs have changed: say which of those shown were deleted."""
+        with self._shown_lock:
+            self._deleted.update(changes.removed)
+            self._deleted -= {row.id for row in changes.rows}
+            self._caption()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         if self._hint != self._empty:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.controller import Controller
+from workbench.runs.listing import Changes
 from workbench.widgets.charts import Charts
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.standalone_step import StandaloneStep
@@ -76,12 +77,17 @@ class Trainer(StandaloneStep):
         super().__init__(children=[*alone, area("wb-step-panel wb-step-train", [panel])])
         parts = TrainParts(self.engines, self.charts, *results)
         alone_hint = None if self.status is None else self.status.message
-        self.controller.views.add(TrainView(parts, alone_hint))
+        self._view = TrainView(parts, alone_hint)
+        self.controller.views.add(self._view)
         if self._is_alone:
             self.controller.list_engines()
         if data:
             self.controller.choose_dataset(data)
         self._ready(model)
+
+    def follow(self, changes: Changes) -> None:
+        """The recorded runs have changed: some of those shown may be deleted or restored."""
+        self._view.follow(changes)
 
     def train(self) -> None:
         """Train the chosen model with each chosen engine, one after another."""
