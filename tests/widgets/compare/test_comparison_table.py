@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from workbench.compare import COLUMNS
+from workbench.compare import COLUMNS, Verdict
+from workbench.compare.verdict import Level
 from workbench.widgets.compare.comparison_table import SHOWN, ComparisonTable
 
 
@@ -20,7 +21,9 @@ def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
         table=lambda: frame,
         reference="fake",
         caption="here",
+        verdict=lambda: Verdict("fake is alone.", "", level),
     )
+    level: Level = "quiet"
     table = ComparisonTable()
     table.show(comparison)  # type: ignore[arg-type]
     assert table.heading == "Engine"
@@ -33,6 +36,10 @@ def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
     json.dumps(table.rows, allow_nan=False)
     assert {column["key"] for column in table.columns} == set(SHOWN) <= set(COLUMNS)
     assert table.columns[0]["unit"] == "samples/s, median of rounds"
+    level = "busy"
+    table.show(comparison)  # type: ignore[arg-type]
+    units = [column["unit"] for column in table.columns[:2]]
+    assert units == ["samples/s, machine busy, median of rounds", "machine busy"]
     frame.index.name = "run"
     table.show(comparison)  # type: ignore[arg-type]
     assert table.heading == "Run"

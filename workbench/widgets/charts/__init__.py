@@ -14,13 +14,14 @@ from workbench.widgets.charts.hints import (
     other_model,
     results_in_runs,
 )
-from workbench.widgets.charts.notes import IN_SEQUENCE, OF_ROUNDS
+from workbench.widgets.charts.notes import IN_SEQUENCE, MACHINE_BUSY, OF_ROUNDS
 
 __all__ = [
     "COMPARING_HINT",
     "DATA_HINT",
     "EMPTY_HINT",
     "IN_SEQUENCE",
+    "MACHINE_BUSY",
     "NOTHING_HINT",
     "OF_ROUNDS",
     "READY_HINT",

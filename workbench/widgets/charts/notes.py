@@ -11,6 +11,8 @@ from workbench.widgets.charts.hints import EMPTY_HINT
 
 OF_ROUNDS = "median of rounds"
 """What the throughput of a whole run is, see `Run.samples_per_s`."""
+MACHINE_BUSY = "machine busy"
+"""That other programs disturbed what was measured."""
 IN_SEQUENCE = (
     "The engines trained one after another, each under the load of its time: Compare measures them "
     "in turn."

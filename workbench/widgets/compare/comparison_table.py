@@ -13,7 +13,7 @@ from workbench.compare import COLUMNS, Comparison, RunComparison
 from workbench.compare.rounds.statistics import Ratio
 from workbench.compare.verdict import ratio_numbers
 from workbench.widgets.bundle import bundle
-from workbench.widgets.charts import OF_ROUNDS
+from workbench.widgets.charts import MACHINE_BUSY, OF_ROUNDS
 from workbench.widgets.engine_styles import HasEngineStyles, engine_styles
 
 SHOWN = {
@@ -105,7 +105,8 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
         frame = comparison.table()
         self.heading = str(frame.index.name).capitalize()
         runs = comparison if isinstance(comparison, RunComparison) else None
-        self.columns = _columns(together=runs is None or runs.measured_together)
+        together = runs is None or runs.measured_together
+        self.columns = _columns(together=together, busy=comparison.verdict().level == "busy")
         self.reference = comparison.reference
         self.caption = comparison.caption
         self.engine_styles = engine_styles() if styles is None else dict(styles)
@@ -119,10 +120,17 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
         ]
 
 
-def _columns(*, together: bool) -> list[dict[str, str]]:
+def _columns(*, together: bool, busy: bool = False) -> list[dict[str, str]]:
     meanings = COLUMNS if together else {**COLUMNS, **APART}
+    doubts = {"samples_per_s": f"samples/s, {MACHINE_BUSY}, {OF_ROUNDS}", "ratio": MACHINE_BUSY}
+    doubted = doubts if busy else {}
     return [
-        {"key": key, "label": label, "unit": unit, "description": meanings[key]}
+        {
+            "key": key,
+            "label": label,
+            "unit": doubted.get(key, unit),
+            "description": meanings[key],
+        }
         for key, (label, unit) in SHOWN.items()
         if together or key not in OF_TOGETHER
     ]

@@ -18,7 +18,7 @@ from workbench.run_folder.run_reader import RunReader
 from workbench.runs import Run
 from workbench.runs.listing import Changes
 from workbench.runs.record.activity import ENDED
-from workbench.widgets.charts import NOTHING_HINT, OF_ROUNDS, Charts
+from workbench.widgets.charts import MACHINE_BUSY, NOTHING_HINT, OF_ROUNDS, Charts
 from workbench.widgets.compare.comparison_table import ComparisonTable
 from workbench.widgets.compare.differences_table import DifferencesTable
 from workbench.widgets.compare.ratio_bars import NOTHING_YET, STARTING, RatioBars
@@ -254,7 +254,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
 
     @property
     def _rates_note(self) -> str:
-        return f"machine busy, {OF_ROUNDS}" if self.ratios.level == "busy" else OF_ROUNDS
+        return f"{MACHINE_BUSY}, {OF_ROUNDS}" if self.ratios.level == "busy" else OF_ROUNDS
 
     def _show_ratios(self, comparison: Comparison | RunComparison) -> None:
         self.ratios.show(comparison, _styles(comparison))

@@ -27,6 +27,7 @@ from workbench.widgets.charts import (
     DATA_HINT,
     EMPTY_HINT,
     IN_SEQUENCE,
+    MACHINE_BUSY,
     NOTHING_HINT,
     OF_ROUNDS,
     READY_HINT,
@@ -267,7 +268,7 @@ class TrainView(View):
             rates = dict.fromkeys(self._ended.engines, math.nan) | rates
         doubt = "load not known" if unknown else ""
         if disturbed:
-            doubt = "machine busy" if len(disturbed) == len(runs) else "some on a busy machine"
+            doubt = MACHINE_BUSY if len(disturbed) == len(runs) else "some on a busy machine"
         # First, as the end is cut off where there is little room.
         charts.show_rates(rates, ", ".join(filter(None, (doubt, OF_ROUNDS))))
 
