@@ -27,6 +27,8 @@ LONGEST_LIST = 24
 """Largest number of names in a message."""
 LONGEST_VALUE = 400
 """Characters from which a value in a message is shortened."""
+LONGEST_MESSAGE = 1000
+"""Letters of the message of an exception of user code; a longer one is shortened in the middle."""
 LONGEST_PROBLEM = 4000
 """Characters from which a problem is shortened."""
 
@@ -92,7 +94,7 @@ def exception_text(error: BaseException) -> str:
         message = str(error)
     except (Exception, SystemExit):
         return f"{name}, whose message cannot be shown"
-    return f"{name}: {message}" if message.strip() else name
+    return f"{name}: {_shortened(message, LONGEST_MESSAGE)}" if message.strip() else name
 
 
 def value_text(value: object) -> str:

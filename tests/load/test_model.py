@@ -186,6 +186,19 @@ class Silent(nn.Module):
 
 
 @pytest.mark.fault
+class Wordy(nn.Module):
+    """Raises an exception with a long message."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        raise ValueError(f"the beginning {'no ' * 5000} the end")
+
+
+def test_a_long_message_of_a_module_is_shortened_in_the_middle() -> None:
+    with pytest.raises(ModelError, match=r"ValueError: the beginning .*\.\.\..* the end") as caught:
+        load_model(Wordy(), example_inputs=np.zeros((2, 4)))
+    assert len(str(caught.value)) < 1500
+
+
 @pytest.mark.parametrize(
     ("module", "examples", "message"),
     [

@@ -46,7 +46,7 @@ export class GraphData {
   readonly groupOf: Int32Array;
   /** Groups and nodes of each group, in the order of the graph. */
   readonly children: Item[][];
-  /** Nodes in each group and the groups in it. */
+  /** Operators in each group, those of inner groups included. */
   readonly sizes: Int32Array;
   /** Edges between nodes, one for each pair. */
   readonly edgeFrom: Int32Array;
@@ -75,7 +75,8 @@ export class GraphData {
     [this.edgeFrom, this.edgeTo] = this.edges();
     this.children = this.childrenOfGroups();
     this.sizes = new Int32Array(this.groupLabels.length);
-    for (const group of this.groupOf) this.sizes[group]! += 1;
+    const kinds = this.array("node_kind");
+    this.groupOf.forEach((group, node) => (this.sizes[group]! += kinds[node] === 0 ? 1 : 0));
     for (let group = this.sizes.length - 1; group > 0; group--) {
       this.sizes[this.groupParents[group]!]! += this.sizes[group]!;
     }
@@ -86,7 +87,7 @@ export class GraphData {
   }
 
   get operatorCount(): number {
-    return this.array("node_kind").reduce((sum, kind) => sum + (kind === 0 ? 1 : 0), 0);
+    return this.sizes[0] ?? 0;
   }
 
   op(node: number): string {
