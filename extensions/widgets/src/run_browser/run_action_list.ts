@@ -32,6 +32,8 @@ export interface Field {
 export const ADAPTERS = "adapters";
 export const PERSONALISE = "personalise";
 export const EXPORT = "export";
+/** Actions that wait for an export: else one would be told the outcome of the other. */
+export const AFTER_EXPORT = [EXPORT, "delete"];
 
 const RESUMABLE = new Set(["interrupted", "stopped", "failed", "paused"]);
 const one = (rows: RunRow[]) => (rows.length === 1 ? "" : "Select one run.");

@@ -1,7 +1,7 @@
 // The buttons of the actions for the selected runs, and a form for the argument of an action.
 
 import { element, freshId } from "../element";
-import { type Action, ACTIONS, ADAPTERS, EXPORT, type Field, PERSONALISE, sharedTags } from "./run_action_list";
+import { type Action, ACTIONS, ADAPTERS, AFTER_EXPORT, EXPORT, type Field, PERSONALISE, sharedTags } from "./run_action_list";
 import { displayName, type RunRow } from "./run_row";
 
 /** Asks the kernel for an action on runs; `text` is a name, tags, notes or a path. */
@@ -92,7 +92,7 @@ export class RunActions {
   private refusal(action: Action): string {
     const rows = this.taken(action);
     if (rows.length === 0) return "Select a run first.";
-    if (action.name === EXPORT && this.exporting) return "An export is in progress. Wait until it has ended, or cancel it.";
+    if (AFTER_EXPORT.includes(action.name) && this.exporting) return "An export is in progress. Wait until it has ended, or cancel it.";
     return action.refusal(rows, this.bases);
   }
 

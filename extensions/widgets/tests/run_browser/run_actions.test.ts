@@ -145,7 +145,7 @@ describe("what is done with runs of the table", () => {
     model.receive("selected", ["b"]);
     button("Export …").click();
     expect([form.hidden, button("Export …").getAttribute("aria-disabled")]).toEqual([true, "true"]);
-    expect(button("Export …").title).toContain("An export is in progress.");
+    for (const name of ["Export …", "Delete"]) expect(button(name).title).toContain("An export is in progress.");
     model.receive("cancellable", true);
     model.receive("outcome", "busy");
     button("Export …").click();
