@@ -85,6 +85,17 @@ def in_progress(runs: Mapping[str, Run]) -> list[str]:
     return [f"{', '.join(names)} {verb} still in progress: the figures are of the steps so far."]
 
 
+def resumptions(runs: Mapping[str, Run]) -> list[str]:
+    """A sentence for each run that was resumed, or trained further."""
+    steps = {name: run.spec.get("resumed_from") for name, run in runs.items()}
+    return [
+        f"{name} was resumed at {step_word(runs[name].spec)} {step:,}: its throughput is of all "
+        "its steps, which were measured at different times."
+        for name, step in steps.items()
+        if isinstance(step, int)
+    ]
+
+
 def failures_badge(runs: Mapping[str, Run]) -> str:
     """Which runs failed, before the badge; empty if none did."""
     failed = [name for name, run in runs.items() if run.status == "failed" and _is_there(run)]

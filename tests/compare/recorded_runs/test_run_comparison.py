@@ -15,7 +15,7 @@ from workbench.compare.record import ComparisonRecord
 from workbench.compare.recorded_runs.run_comparison import _day
 from workbench.errors import ConfigError, RunFolderError
 from workbench.machine.load import Load
-from workbench.runs import Run
+from workbench.runs import Run, load_run
 
 
 def recorded(label: str, step_s: float, **settings: Any) -> Run:
@@ -256,3 +256,11 @@ def test_a_part_of_a_record_that_is_missing_is_said() -> None:
     gap = write_run("gap", [steps(1, [1.0], [3.0]), steps(3, [1.0], [2.0])], DONE)
     sentence = compare_runs([whole, gap]).verdict().sentence
     assert sentence.endswith(f"{gap.folder.events_path} is incomplete: 1 of its steps is missing.")
+
+
+def test_a_run_that_was_trained_further_is_said() -> None:
+    plain, further = recorded("plain", 0.5), recorded("further", 0.25)
+    further.folder.write_spec({**further.spec, "resumed_from": 1200})
+    sentence = compare_runs([plain, load_run(further.id)]).verdict().sentence
+    assert "was resumed at step 1,200: its throughput is of all its steps" in sentence
+    assert sentence.count("was resumed") == 1

@@ -15,7 +15,13 @@ from workbench.compare.differences import differences_frame, differing, settings
 from workbench.compare.load_comparison import loads_of, measured_together
 from workbench.compare.recorded_runs.run_names import distinct_names
 from workbench.compare.rounds.statistics import Ratio
-from workbench.compare.run_texts import failures_badge, in_progress, shortfalls, trained_text
+from workbench.compare.run_texts import (
+    failures_badge,
+    in_progress,
+    resumptions,
+    shortfalls,
+    trained_text,
+)
 from workbench.compare.verdict import (
     BADGES,
     Level,
@@ -172,8 +178,9 @@ class RunComparison:
         else:
             load = self._together.comparison.load
             found = verdict_of(self._measured, self.reference, load, len(self.runs))
-        further = [*running, *self._missing_baseline, *shortfalls(self.runs), *self._damage]
-        return found._replace(sentence=" ".join([found.sentence, *further]))
+        further = [*running, *self._missing_baseline, *resumptions(self.runs)]
+        of_runs = [*shortfalls(self.runs), *self._damage]
+        return found._replace(sentence=" ".join([found.sentence, *further, *of_runs]))
 
     @property
     def _measured(self) -> dict[str, Ratio]:
