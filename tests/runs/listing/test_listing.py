@@ -302,6 +302,8 @@ def test_a_run_that_cannot_be_read_is_listed_with_the_reason(digits: Dataset, ca
     assert runs.incomplete == [], "it is not read again and again"
     assert reason in row.reason
     assert runs.rows[good.id].status == "completed"
+    found = {row.id: row.status for row in RunIndex().poll().rows}
+    assert found == {good.id: "completed", bad.id: "unreadable"}, "where it was not listed before"
 
 
 @pytest.mark.fault

@@ -128,8 +128,7 @@ class RunIndex:
         try:
             with os.scandir(self.folder) as entries:
                 for entry in entries:
-                    # A folder without a spec is of a launch in progress, or none of a run.
-                    if entry.name in self._seen or os.path.lexists(f"{entry.path}/spec.json"):
+                    if entry.name in self._seen or _is_of_run(entry.path):
                         found[entry.name] = (entry.path, _status_of(entry))
         except FileNotFoundError:
             return {}
@@ -138,6 +137,12 @@ class RunIndex:
                 f"{self.folder} cannot be read: {error.strerror}. Set WORKBENCH_HOME to a folder."
             ) from None
         return found
+
+
+def _is_of_run(path: str) -> bool:
+    """Whether it has a spec, or a log and thus had one: else it is of a launch in progress, or none
+    of a run."""
+    return any(os.path.lexists(f"{path}/{name}") for name in ("spec.json", "events.jsonl"))
 
 
 def _changed_ns(path: str) -> int:
