@@ -146,7 +146,8 @@ export class Panel {
 
   /** The table in place of the chart, once there is something in it. */
   private showAsChosen(): void {
-    const shown = this.tabled && !this.state.store.empty;
+    const nothing = this.state.store.empty || (this.metric === "metric" && !this.evaluated);
+    const shown = this.tabled && !nothing;
     if (this.table.hidden === shown) {
       this.table.hidden = !shown;
       this.frame.hidden = shown;
