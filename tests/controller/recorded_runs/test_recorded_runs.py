@@ -256,7 +256,12 @@ def test_a_model_is_exported(told: Told, digits: Dataset, tmp_path: Path) -> Non
     told.runs.export(recorded(digits).id, f" {tmp_path / 'out.onnx'} ")
     told.wait()
     assert told.outcomes[-1] == ("done", f"Exported to {tmp_path / 'out.onnx'}.", [])
-    assert (tmp_path / "out.onnx").is_file()
+    written = (tmp_path / "out.onnx").read_bytes()
+    told.runs.export(recorded(digits, "ondevice").id, str(tmp_path / "out.onnx"))
+    told.wait()
+    assert told.outcomes[-1][0] == "error"
+    assert "out.onnx exists: give another name" in told.outcomes[-1][1]
+    assert (tmp_path / "out.onnx").read_bytes() == written
 
 
 def test_a_model_is_quantized_and_its_loss_of_accuracy_reported(
@@ -301,20 +306,20 @@ def test_each_of_two_exports_at_once_has_its_outcome(
     told: Told, digits: Dataset, tmp_path: Path
 ) -> None:
     run_id = recorded(digits).id
-    for _ in range(2):  # the second time nothing of the first is left
+    for name in ("one.onnx", "two.onnx"):  # the second time nothing of the first is left
         asked = threading.Event()
         told.runs._actions.ask(lambda asked=asked: asked.wait(60))
         told.runs.export(run_id, " ")
-        told.runs.export(run_id, str(tmp_path / "out.onnx"))
+        told.runs.export(run_id, str(tmp_path / name))
         asked.set()
         told.wait()
         assert told.outcomes[-1][0] == "error"
         refused, exported = told.outcomes[-1][1].splitlines()
         assert refused == "Give the path of the .onnx file to write."
         assert exported.startswith("Exported to ")
-    told.runs.export(run_id, str(tmp_path / "out.onnx"))
+    told.runs.export(run_id, str(tmp_path / "three.onnx"))
     told.wait()
-    assert told.outcomes[-1][:2] == ("done", exported)
+    assert told.outcomes[-1][:2] == ("done", f"Exported to {tmp_path / 'three.onnx'}.")
 
 
 def test_a_run_that_ended_early_is_resumed(told: Told, digits: Dataset) -> None:

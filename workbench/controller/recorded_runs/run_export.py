@@ -8,6 +8,7 @@ from workbench.child_process.cancellation import Cancellation, CancelledError, c
 from workbench.controller.recorded_runs.runs_view import Outcome, RunsView
 from workbench.controller.state import sentence_of
 from workbench.errors import RunFolderError
+from workbench.files.user_path import user_path
 from workbench.runs import Run
 
 Report = Callable[[str], None]
@@ -97,4 +98,7 @@ class RunExports:
 def _given(path: str) -> str:
     if not path.strip():
         raise RunFolderError("Give the path of the .onnx file to write.")
-    return path.strip()
+    given = path.strip()
+    if user_path(given).is_file():
+        raise RunFolderError(f"{given} exists: give another name, so that nothing is replaced.")
+    return given
