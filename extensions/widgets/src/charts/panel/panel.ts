@@ -28,6 +28,10 @@ const INCIDENTS: Record<Incident["kind"], string> = {
   leap: "leaps",
 };
 
+/** As the kernel calls the throughput of whole runs, and what it is. */
+const OF_ROUNDS = "median of rounds";
+const ROUNDS = "Rounds are about twenty equal parts of a run, after its warm-up; the median leaves out what disturbed a few of them.";
+
 export class Panel {
   readonly root: HTMLElement;
   readonly surface = element("div", { class: "wb-plot", role: "img", tabindex: "0", [OWN_KEYS]: "" });
@@ -187,7 +191,7 @@ export class Panel {
     const chosen = this.logarithmic && this.state.context.scaleOf(this.metric) === "auto";
     const text = notes.filter(Boolean).join(", ");
     setText(this.unit, text);
-    setAttribute(this.unit, "title", text);
+    setAttribute(this.unit, "title", text.includes(OF_ROUNDS) ? `${text}. ${ROUNDS}` : text);
     setText(this.logarithm, chosen ? "log (auto)" : "log");
     setAttribute(this.logarithm, "aria-pressed", String(this.logarithmic));
     setAttribute(this.logarithm, "aria-label", `Logarithmic scale of ${title}`);
