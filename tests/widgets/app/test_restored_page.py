@@ -409,3 +409,22 @@ def test_two_names_of_the_notebook_stay_the_dataset_of_their_run(make_page: Make
     page.models.choose_dataset("digits")
     page.restore(wb.load_run(run_id))
     assert page.models.dataset.value == "X"
+
+
+def test_a_run_that_is_resumed_elsewhere_is_not_said_to_be_stopped(make_page: MakePage) -> None:
+    page = make_page(model="digits-mlp", step_ms=20)
+    until(lambda: "is ready" in page.status.message)
+    page.train()
+    until(lambda: page.trainer.charts.points("fake")[0].size > 2)
+    page.stop()
+    until(lambda: page.status.message.startswith("Stopped digits-mlp"))
+    assert page.wait(PATIENCE_S)
+    [run_id] = wb.runs()["id"]
+    run = wb.resume(run_id)
+    until(lambda: "is ready" in page.status.message)
+    said = "The run of fake was resumed elsewhere; its charts are as read before."
+    until(lambda: page.trainer.charts.caption == said)
+    run.stop()
+    run.wait(PATIENCE_S)
+    page.train()
+    until(lambda: page.trainer.charts.caption == "")

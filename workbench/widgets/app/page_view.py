@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from workbench.compare import Comparison, RunComparison
@@ -12,9 +12,11 @@ from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.recorded_runs.result_table import comparison_table, result_table
 from workbench.controller.state import PREPARING, State
 from workbench.controller.view import View
+from workbench.errors import WorkbenchError
 from workbench.models import Model
 from workbench.profiling import Profile
-from workbench.runs import Run
+from workbench.runs import Run, load_run
+from workbench.runs.listing import RunRow
 from workbench.runs.record.activity import ENDED
 from workbench.widgets.app.app_bar import AppBar
 from workbench.widgets.app.form_filler import FormFiller
@@ -122,6 +124,14 @@ class PageView(View):
             self._ended, self._deleted, self._missing = set(), self._ended, set(self._ended)
         return deleted
 
+    def were_resumed(self, rows: Sequence[RunRow]) -> list[str]:
+        """Ids of the runs of the last job, which had ended, that go on; said once."""
+        active = [row.id for row in rows if row.id in self._ended and row.status not in ENDED]
+        resumed = [run_id for run_id in active if _goes_on(run_id)]
+        if resumed:
+            self._ended = set()
+        return resumed
+
     def were_restored(self, added: Collection[str]) -> bool:
         """Whether all runs of the last job that were deleted are back with `added`; said once."""
         missing = self._missing
@@ -173,3 +183,11 @@ class PageView(View):
 def _has_steps(job: Job | Comparison | RunComparison) -> bool:
     """Whether there is anything to draw."""
     return any(run.progress.done_steps for run in job.runs.values())
+
+
+def _goes_on(run_id: str) -> bool:
+    """Whether a run is in progress: its row may be of just before its end."""
+    try:
+        return load_run(run_id).status not in ENDED
+    except WorkbenchError:  # it was removed meanwhile
+        return False

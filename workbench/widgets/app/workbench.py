@@ -250,14 +250,15 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         if self.offers.offers:  # they have gone on, or ended
             self._controller.list_offers()
         result = self._page_view.result
-        if self._page_view.were_deleted(changes.removed) and result is not None:
+        resumed = self._page_view.were_resumed(changes.rows)
+        if (self._page_view.were_deleted(changes.removed) or resumed) and result is not None:
             self._controller.forget_outcome(result.message)
             self._steps.forget_ended()
         if self._page_view.were_restored([row.id for row in changes.rows]) and result is not None:
             self._controller.bring_back(result)
             self._steps.bring_back_ended()
         self._recorded.follow(changes)
-        self.trainer.follow(changes)
+        self.trainer.follow(changes, resumed)
 
     def _personalise(self, run: Run) -> None:
         if (name := run.spec["model"]) != self._controller.setup.model:

@@ -13,6 +13,7 @@ from workbench.widgets.charts.hints import (
     deleted_run,
     other_model,
     results_in_runs,
+    resumed_run,
 )
 from workbench.widgets.charts.notes import IN_SEQUENCE, MACHINE_BUSY, OF_ROUNDS
 
@@ -30,4 +31,5 @@ __all__ = [
     "deleted_run",
     "other_model",
     "results_in_runs",
+    "resumed_run",
 ]

@@ -23,3 +23,8 @@ def other_model(shown: str, chosen: str) -> str:
 def deleted_run(engine: str) -> str:
     """Caption of charts of a run that was deleted."""
     return f"The run of {engine} was deleted; its charts are as read before."
+
+
+def resumed_run(engine: str) -> str:
+    """Caption of charts of a run that had ended and was resumed elsewhere."""
+    return f"The run of {engine} was resumed elsewhere; its charts are as read before."

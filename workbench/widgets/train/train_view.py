@@ -35,6 +35,7 @@ from workbench.widgets.charts import (
     deleted_run,
     other_model,
     results_in_runs,
+    resumed_run,
 )
 from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.train.engine_choice import EngineChoice
@@ -85,6 +86,8 @@ class TrainView(View):
         """Name of the chosen model; empty without one."""
         self._deleted: set[str] = set()
         """Ids of runs that were deleted."""
+        self._resumed: set[str] = set()
+        """Ids of runs that went on after the shown job had ended."""
         self._empty = EMPTY_HINT if alone_hint is None else alone_hint
         """The hint while there is no model."""
         self._hint = self._empty
@@ -142,15 +145,17 @@ class TrainView(View):
         shown = model_of(self._job)
         other = shown and self._chosen and shown != self._chosen
         runs = {} if self._job is None else self._job.runs
-        gone = [engine for engine, run in runs.items() if run.id in self._deleted]
         parts = [other_model(shown, self._chosen)] if other else []
-        self._parts.charts.caption = " ".join([*parts, *map(deleted_run, gone)])
+        parts += [deleted_run(engine) for engine, run in runs.items() if run.id in self._deleted]
+        parts += [resumed_run(engine) for engine, run in runs.items() if run.id in self._resumed]
+        self._parts.charts.caption = " ".join(parts)
 
-    def follow(self, changes: Changes) -> None:
-        """The recorded runs have changed: say which of those shown were deleted."""
+    def follow(self, changes: Changes, resumed: Sequence[str]) -> None:
+        """The recorded runs have changed: say which of those shown were deleted or resumed."""
         with self._shown_lock:
             self._deleted.update(changes.removed)
             self._deleted -= {row.id for row in changes.rows}
+            self._resumed.update(resumed)
             self._caption()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
@@ -171,7 +176,7 @@ class TrainView(View):
                 self._parts.charts.hint = COMPARING_HINT
             return
         with self._shown_lock:
-            self._job, self._ended = job, None
+            self._job, self._ended, self._resumed = job, None, set()
             self._clear(job.engines)
             self._caption()
         self._parts.charts.evaluates = any(

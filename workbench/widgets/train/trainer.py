@@ -85,9 +85,9 @@ class Trainer(StandaloneStep):
             self.controller.choose_dataset(data)
         self._ready(model)
 
-    def follow(self, changes: Changes) -> None:
-        """The recorded runs have changed: some of those shown may be deleted or restored."""
-        self._view.follow(changes)
+    def follow(self, changes: Changes, resumed: Sequence[str]) -> None:
+        """The recorded runs have changed: those shown may be deleted, restored or `resumed`."""
+        self._view.follow(changes, resumed)
 
     def train(self) -> None:
         """Train the chosen model with each chosen engine, one after another."""
