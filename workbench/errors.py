@@ -67,6 +67,10 @@ class DataError(WorkbenchError):
     """A dataset that cannot be loaded or does not fit its model."""
 
 
+class LossFitError(DataError):
+    """A loss that does not fit the targets of a dataset, or the output that it reads."""
+
+
 class ArtifactsError(WorkbenchError):
     """Training artifacts that cannot be generated or read."""
 

@@ -10,6 +10,7 @@ import pytest
 from workbench.controller import Setup, State
 from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.model.data_preview import DataPreview
+from workbench.controller.model.sources import LossProblem
 from workbench.controller.steps import StepsView
 from workbench.load import load_model
 
@@ -64,7 +65,7 @@ def test_a_step_is_done_as_soon_as_its_job_has_ended() -> None:
     ("problem", "model_note", "train_note"),
     [
         ("", "digits-mlp", "ready"),
-        ("Loss mse needs a float32 target.", "loss does not fit", "needs another loss"),
+        (LossProblem("Give another loss."), "loss does not fit", "needs another loss"),
         ("Input 'image' has another shape.", "data do not fit", "needs data that fit"),
     ],
 )

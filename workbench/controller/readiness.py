@@ -9,7 +9,7 @@ from workbench.controller.footprint_prediction import ArtifactsWithFootprint
 from workbench.controller.forms.typed_settings import TypedSettings, refusal
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
-from workbench.controller.model.sources import is_of_loss, lacks_example
+from workbench.controller.model.sources import LossProblem, lacks_example
 from workbench.controller.state import State
 from workbench.controller.tasks import TASKS
 from workbench.controller.tasks.task import TaskState
@@ -87,7 +87,7 @@ class Readiness(View):
         if preview is None and not problem and self._model is not None:
             self._wrong_data = self._lacking_data = no_dataset(self._model, self.dataset_remedy)
         rows = None if preview is None else preview.train_rows
-        self._typed.know_data(rows, problem if is_of_loss(problem) else "")
+        self._typed.know_data(rows, problem if isinstance(problem, LossProblem) else "")
         self.update()
 
     def show_prediction(

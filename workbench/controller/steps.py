@@ -12,7 +12,7 @@ from workbench.controller.jobs.job import Job, model_of
 from workbench.controller.jobs.outcome import diverged
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
-from workbench.controller.model.sources import NEEDS_EXAMPLE, is_of_loss, lacks_example
+from workbench.controller.model.sources import NEEDS_EXAMPLE, LossProblem, lacks_example
 from workbench.controller.setup import Setup
 from workbench.controller.state import State
 from workbench.controller.view import View
@@ -22,6 +22,18 @@ from workbench.runs.record.activity import ENDED
 StepState = Literal["needs", "ready", "busy", "done", "failed"]
 
 WAITS = "waits for the model"
+
+NO_DATA = "choose a dataset"
+NOT_LOADED = "data not loaded"
+DATA_UNFIT = "data do not fit"
+LOSS_UNFIT = "loss does not fit"
+DATA_NEEDS = {
+    NO_DATA: "needs a dataset",
+    NOT_LOADED: "needs a dataset",
+    DATA_UNFIT: "needs data that fit",
+    LOSS_UNFIT: "needs another loss",
+}
+"""Problems of the data in the step Model, and what the steps that train need."""
 
 NAMES = ("model", "artifacts", "train", "compare", "runs")
 
@@ -117,10 +129,10 @@ class StepsView(View):
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._data_problem = ""
         if problem:
-            unfit = "loss does not fit" if is_of_loss(problem) else "data do not fit"
-            self._data_problem = "data not loaded" if preview is None else unfit
+            unfit = LOSS_UNFIT if isinstance(problem, LossProblem) else DATA_UNFIT
+            self._data_problem = NOT_LOADED if preview is None else unfit
         if preview is None and not problem and self._model is not None:
-            self._data_problem = "choose a dataset"
+            self._data_problem = NO_DATA
         self.update()
 
     def show_prediction(
@@ -201,9 +213,7 @@ class StepsView(View):
         if self._model is None:
             return "needs a model"
         if self._data_problem:
-            if "loss" in self._data_problem:
-                return "needs another loss"
-            return "needs data that fit" if "fit" in self._data_problem else "needs a dataset"
+            return DATA_NEEDS[self._data_problem]
         needs_engine = step == "compare" or self._setup.federation is None
         if needs_engine and not self._setup.engines:
             return "needs an engine"

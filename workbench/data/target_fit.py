@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from workbench.data.rows import refuse_not_finite
-from workbench.errors import ConfigError, DataError
+from workbench.errors import ConfigError, DataError, LossFitError
 from workbench.losses.class_axis import has_classes_last
 from workbench.losses.loss import CLASS_LOSSES, Loss
 from workbench.losses.loss_outputs import outputs_read
@@ -28,7 +28,8 @@ def check_targets(
 
     Raises:
         ConfigError: an output does not exist, or an option does not fit it.
-        DataError: the number, a shape, a dtype or a value of the targets does not fit.
+        DataError: the number of targets does not fit, or one is not finite.
+        LossFitError: a shape, a dtype or a value of the targets does not fit its loss.
     """
     read = outputs_read(losses, [spec.name for spec in model.outputs])
     alone = len(losses) == 1 and losses[0].custom
@@ -71,12 +72,12 @@ def row_text(array: np.ndarray) -> str:
 
 def _check_values(loss: Loss, output: TensorSpec, target: np.ndarray, where: str) -> None:
     if target.dtype != np.float32:
-        raise DataError(
+        raise LossFitError(
             f"Loss {loss.name} needs a float32 target but dataset {where} has {target.dtype}; "
             "load it with target_dtype='float32', or use cross_entropy for class indices."
         )
     if not fits(output.shape, target):
-        raise DataError(
+        raise LossFitError(
             f"Loss {loss.name} compares output {output.name!r} of shape "
             f"{shape_text(output.shape)} with a target of the same shape, but targets of dataset "
             f"{where} have {row_text(target)}; reshape the target, for example with "
@@ -107,12 +108,12 @@ def _check_classes(
     model: Model, loss: Loss, output: TensorSpec, target: np.ndarray, where: str
 ) -> None:
     if len(output.shape) < 2:
-        raise DataError(
+        raise LossFitError(
             f"Loss {loss.name} needs an output with a class axis, but {output.name!r} of model "
             f"{model.name!r} has shape {shape_text(output.shape)}."
         )
     if output.shape[1] == 1:
-        raise DataError(
+        raise LossFitError(
             f"Loss {loss.name} of one class is always 0, and output {output.name!r} of model "
             f"{model.name!r} has one; use mse or l1 for numbers, or bce_with_logits for yes or no."
         )
@@ -129,13 +130,13 @@ def _check_classes(
             )
         return
     if target.dtype != np.int64:
-        raise DataError(
+        raise LossFitError(
             f"Loss {loss.name} needs class indices (int64) but the target of dataset {where} "
             f"is {target.dtype}; load it with target_dtype='int64', or use mse or l1."
         )
     axis = len(output.shape) - 1 if has_classes_last(output.shape, target.shape) else 1
     if not fits((*output.shape[:axis], *output.shape[axis + 1 :]), target):
-        raise DataError(
+        raise LossFitError(
             f"Loss {loss.name} compares output {output.name!r} of shape "
             f"{shape_text(output.shape)} with class indices, but targets of dataset {where} have "
             f"{row_text(target)}; give one class index per prediction."
@@ -157,7 +158,7 @@ def _check_unit_range(needs: str, target: np.ndarray, where: str) -> None:
     outside = (target < 0) | (target > 1)
     if outside.any():
         row = int(np.argwhere(outside)[0][0])
-        raise DataError(
+        raise LossFitError(
             f"{needs}, but row {row} of dataset {where} contains {target[outside][0]:g}."
         )
 

@@ -10,13 +10,13 @@ from workbench.controller.background.model_check import ModelCheck, ShowIfCurren
 from workbench.controller.model.data_preview import data_preview
 from workbench.controller.model.inspection import layer_rows
 from workbench.controller.model.module_stamp import ModuleStamp
-from workbench.controller.model.sources import Sources
+from workbench.controller.model.sources import LossProblem, Sources
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
 from workbench.controller.state import NOTHING_CHOSEN, sentence_of
 from workbench.controller.view import View
 from workbench.data import Dataset, check_fit
-from workbench.errors import DataError, ModelError
+from workbench.errors import DataError, LossFitError, ModelError
 from workbench.models import Model
 
 
@@ -267,6 +267,8 @@ class ModelLoader:
             own = model is not None and model.dataset is not None
             if dataset[0] and own and isinstance(error, DataError):
                 problem += " Clear the field Dataset to use the model's own."
+            if isinstance(error, LossFitError):
+                problem = LossProblem(problem)
             show(lambda: self._view.show_data(preview, problem))
             return
         show(lambda: self._view.show_data(preview))

@@ -37,9 +37,10 @@ OF_EXAMPLES = ("example_inputs", "example inputs", "Example input")
 """What a problem of the example inputs calls them."""
 
 
-def is_of_loss(problem: str) -> bool:
-    """Whether this problem of the data is that the chosen loss does not fit them."""
-    return problem.startswith("Loss ")
+class LossProblem(str):
+    """A problem of the data that is one of the chosen loss, whose field is in Train."""
+
+    __slots__ = ()
 
 
 def lacks_example(problem: str) -> bool:

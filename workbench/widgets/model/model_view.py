@@ -8,7 +8,12 @@ from typing import Any
 from workbench.controller import Controller
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow, with_frozen
-from workbench.controller.model.sources import is_of_loss, lacks_example, model_or_name, split_names
+from workbench.controller.model.sources import (
+    LossProblem,
+    lacks_example,
+    model_or_name,
+    split_names,
+)
 from workbench.controller.model.target_names import (
     csv_columns,
     has_target_field,
@@ -255,7 +260,7 @@ class ModelStepView(View):
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         fields = (self._step.dataset, self._step.target, self._step.groups)
         # Of a loss the field is in Train.
-        wrong = None if is_of_loss(problem) else self._step.field_of_data_problem()
+        wrong = None if isinstance(problem, LossProblem) else self._step.field_of_data_problem()
         for field in fields:
             field.problem = problem if field is wrong else ""
         elsewhere = problem if wrong is None else ""
