@@ -565,3 +565,20 @@ def test_it_works_where_no_widgets_are_installed() -> None:
         check=False,
     )
     assert done.stdout.splitlines()[:1] == ["Compared fake on digits-mlp."], done.stderr
+
+
+def test_the_result_of_a_run_that_is_shown_stays_while_its_model_is_loaded(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = wb.train("digits-mlp", engine="fake", steps=2).wait(PATIENCE_S)
+    loading, may_load = held(monkeypatch, "digits-mlp")
+    controller, view = make()
+    assert loading.wait(PATIENCE_S)
+    controller.show(run)
+    assert controller.wait(PATIENCE_S)
+    until(lambda: controller.state.message.startswith("Trained digits-mlp"))
+    controller.readiness.show_data(None)  # as of a dataset that was chosen before
+    assert controller.state.message.startswith("Trained digits-mlp")
+    may_load.set()
+    until(lambda: view.layers and view.data)
+    assert controller.state.message.startswith("Trained digits-mlp")

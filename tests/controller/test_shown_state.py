@@ -59,3 +59,16 @@ def test_a_refusal_is_shown_while_the_same_is_typed_then_the_result_before_it() 
     typed.type("seed", "3")
     shown.show_readiness(READY)
     assert shown.now == result
+
+
+def test_a_result_stays_while_the_figures_of_its_job_are_made() -> None:
+    shown, _ = shown_state()
+    assert not shown.has_result()
+    trained = State("completed", "done", "Trained it.")
+    shown.show(trained)
+    assert shown.has_result()
+    shown.show_readiness(READY)  # as a late check of the data is done
+    assert shown.now == trained
+    wrong = State("idle", "error", "1 setting is wrong.")
+    shown.show_readiness(wrong)
+    assert shown.now.message == wrong.message

@@ -37,10 +37,8 @@ from workbench.runs.record.activity import ENDED
 
 
 class Controller:
-    """Runs one job at a time. Its methods return immediately and may be called from any thread.
-
-    Slow work runs on threads of the controller, and training in workers.
-    """
+    """Runs one job at a time. Its methods return immediately and may be called from any thread:
+    slow work runs on threads of the controller, and training in workers."""
 
     def __init__(
         self,
@@ -61,7 +59,8 @@ class Controller:
         self.typed = TypedSettings(self.setup)
         self.views = Views(view)
         self._shown = ShownState(CHOOSE, self.typed, self.views.show_state)
-        self.readiness = Readiness(self._shown.show_readiness, self.typed)
+        last = self._shown.last
+        self.readiness = Readiness(self._shown.show_readiness, self.typed, lambda: last.has_message)
         self.views.add(self.readiness)
         self.sources = Sources(names)
         self._follower: Follower | None = None
@@ -99,7 +98,7 @@ class Controller:
         self.setup.profiled = False
         self.artifacts.drop()
         self.readiness.loading = self.setup.model
-        loading = State("idle", "busy", loading_text(self.setup.model))  # no longer of the last
+        loading = State("idle", "busy", loading_text(self.setup.model))
         self._shown.show_beside(loading if self.setup.model else self.readiness.choose)
         self._models.choose(model, self.setup.example_inputs)
 

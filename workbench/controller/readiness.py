@@ -38,13 +38,20 @@ def loading_text(source: str) -> str:
 class Readiness(View):
     """State while no job runs: other work in progress, what prevents training, or "ready"."""
 
-    def __init__(self, show: Callable[[State], None], typed: TypedSettings) -> None:
+    def __init__(
+        self,
+        show: Callable[[State], None],
+        typed: TypedSettings,
+        has_result: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Start with no model.
 
         Args:
             show: called with the state after each change.
             typed: settings whose problems are reported.
+            has_result: returns whether the result of a job is shown.
         """
+        self._has_result = has_result
         self.choose = CHOOSE
         """State while no model is chosen."""
         self.hint = PRESS_EITHER
@@ -138,7 +145,8 @@ class Readiness(View):
     def update(self) -> None:
         """Show what prevents training from starting, or that it can start."""
         if self.loading:
-            self._show(State("idle", "busy", loading_text(self.loading)))
+            if not self._has_result():  # of a job since the model was chosen
+                self._show(State("idle", "busy", loading_text(self.loading)))
             return
         if self._generating or self._task:
             stoppable = bool(self._generating)
