@@ -72,3 +72,6 @@ def test_a_result_stays_while_the_figures_of_its_job_are_made() -> None:
     wrong = State("idle", "error", "1 setting is wrong.")
     shown.show_readiness(wrong)
     assert shown.now.message == wrong.message
+    shown.show_beside(State("idle", "busy", "Loading another model …"))
+    shown.show_readiness(READY)
+    assert shown.now.message == READY.message, "of the model that was chosen since"

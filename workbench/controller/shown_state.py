@@ -28,7 +28,12 @@ class ShownState:
 
     def has_result(self) -> bool:
         """Whether how the last job came out is shown, or will be once nothing else is."""
-        return self.last.has_message or self.now.status in ENDED
+        return self.last.has_message or self._ends
+
+    @property
+    def _ends(self) -> bool:
+        """Whether the result of a job is shown that is not kept yet: its figures are being made."""
+        return self.now.status in ENDED and self.now.level != "busy"
 
     def show(self, state: State) -> None:
         """Show the state of a job, or that none is in progress."""
@@ -47,8 +52,8 @@ class ShownState:
     def show_readiness(self, state: State) -> None:
         """Keep the result of a job until there is more to report, but tell of wrong settings."""
         with self.lock:
-            if state.level == "idle" and self.now.status in ENDED:
-                return  # the figures of the job are being made: its result is not kept yet
+            if state.level == "idle" and self._ends:
+                return
             if state.level != "idle" or not self.last.has_message:
                 self.show_beside(state)
             elif not self.now.active and (kept := self.last.in_place_of(state)) != self.now:
