@@ -82,8 +82,9 @@ def test_a_verdict_has_a_badge_and_a_level() -> None:
         assert none == (f"There is no ratio, as {why}.", "no ratio", "none")
     busy = verdict_of(nothing, "b", Load(10.0, 9.0, 2), 2)
     assert busy == (
-        "There is no ratio, as no round was measured for two; the machine was busy (other programs "
-        "used 0.9 of 2 cores): do not trust these figures, compare again once it is quiet.",
+        "Do not trust these figures, as the machine was busy (other programs used 0.9 of 2 cores). "
+        "There is no ratio, as no round was measured for two. Compare again once the machine is "
+        "quiet.",
         "machine was busy",
         "busy",
     )

@@ -54,9 +54,10 @@ def test_an_interval_that_only_touches_1_is_no_difference() -> None:
 def test_a_busy_machine_is_mentioned_with_its_load() -> None:
     ratios = {"pytorch": ONE, "ondevice": Ratio(1.8, 1.6, 2.0)}
     verdict = verdict_of(ratios, "pytorch", BUSY, 2)
-    assert verdict.sentence.endswith(
-        "; the machine was busy (other programs used 1.4 of 2 cores): do not trust "
-        "these ratios, compare again once it is quiet."
+    assert verdict.sentence == (
+        "Do not trust these ratios, as the machine was busy (other programs used 1.4 of 2 cores): "
+        "ondevice is 1.8 times as fast as pytorch (1.6 to 2.0). Compare again once the machine is "
+        "quiet."
     )
     assert (verdict.badge, verdict.level) == ("machine was busy", "busy")
     # The same in the bar, which has room for a few words.
@@ -93,7 +94,9 @@ def test_without_a_ratio_it_says_why(engines: int, why: str) -> None:
     assert why in verdict.sentence
     assert verdict.level == "none"
     busy = verdict_of({"pytorch": nothing}, "pytorch", BUSY, engines)
-    assert busy.sentence.endswith("do not trust these figures, compare again once it is quiet.")
+    assert busy.sentence.startswith("Do not trust these figures, as the machine was busy (other ")
+    assert f" as {'there is ' if engines == 1 else ''}{why}" in busy.sentence
+    assert busy.sentence.endswith(" Compare again once the machine is quiet.")
     assert busy.level == "busy"
 
 

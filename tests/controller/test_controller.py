@@ -476,6 +476,7 @@ def test_the_result_comes_back_when_what_was_refused_is_mended(make: Make) -> No
 def test_a_wrong_setting_is_told_after_a_stop_too(make: Make) -> None:
     controller, _ = make()
     controller.typed.set(steps=100_000)
+    until(lambda: controller.state.message.endswith("Press Train or Compare."))
     controller.train()
     until(lambda: controller.state.status == "running")
     controller.stop()

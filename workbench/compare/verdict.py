@@ -60,14 +60,22 @@ def verdict_of(
         for engine, ratio in ratios.items()
         if engine != reference and math.isfinite(ratio.median)
     ]
-    level, state = _machine(load, "ratios" if clauses else "figures")
+    what = "ratios" if clauses else "figures"
+    busy = "" if load is None or not load.busy else _busy_text(load, what)
     if not clauses:
         why = "there is only one engine" if engines == 1 else "no round was measured for two"
-        sentence = f"There is no ratio, as {why}"
-        if level == "busy":
-            return Verdict(f"{sentence}; {state}.", BADGES[level], level)
-        return Verdict(f"{sentence}.", BADGES["none"], "none")
-    return Verdict(f"{', '.join(clauses)}; {state}.", BADGES[level], level)
+        sentence = f"There is no ratio, as {why}."
+        if busy:
+            return Verdict(f"{busy}. {sentence} {AGAIN}", BADGES["busy"], "busy")
+        return Verdict(sentence, BADGES["none"], "none")
+    measured = ", ".join(clauses)
+    if busy:  # first: what follows must not be taken for a result
+        return Verdict(f"{busy}: {measured}. {AGAIN}", BADGES["busy"], "busy")
+    level: Level = "unknown" if load is None else "quiet"
+    state = "it is not known whether the machine was quiet"
+    return Verdict(
+        f"{measured}; {state if load is None else 'the machine was quiet'}.", BADGES[level], level
+    )
 
 
 def unpaired_verdict(
@@ -122,6 +130,7 @@ def _unlike(
     return f"{said}: their speeds do not compare"
 
 
+AGAIN = "Compare again once the machine is quiet."
 FAR = 0.1
 """Ratio below which the sentence has its inverse."""
 ABOUT = 0.05
@@ -215,10 +224,5 @@ def _number(value: float, digits: int) -> str:
     return f"{value:.{1 if value >= 0.995 else 2}f}"
 
 
-def _machine(load: Load | None, what: str) -> tuple[Level, str]:
-    if load is None:
-        return "unknown", "it is not known whether the machine was quiet"
-    if load.busy:
-        state = f"the machine was busy ({load.sentence})"
-        return "busy", f"{state}: do not trust these {what}, compare again once it is quiet"
-    return "quiet", "the machine was quiet"
+def _busy_text(load: Load, what: str) -> str:
+    return f"Do not trust these {what}, as the machine was busy ({load.sentence})"

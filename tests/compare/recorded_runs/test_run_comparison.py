@@ -193,9 +193,15 @@ def test_a_run_that_was_measured_on_a_busy_machine_is_named() -> None:
     assert found.badge.startswith("Do not trust: 2.0")
     verdict = found.verdict()
     assert (verdict.level, verdict.badge) == ("busy", "machine was busy")
-    assert verdict.sentence.endswith(
+    assert verdict.sentence.startswith(
         f"The machine was busy while {found.reference} was measured (other programs used 1.2 of 2 "
-        "cores): do not trust its throughput."
+        "cores): do not trust its throughput. "
+    )
+    append(other.folder.events_path, [{**load, "other_s": 9.0}])
+    first, second = found.runs
+    assert compare_runs([busy, other]).verdict().sentence.startswith(
+        f"The machine was busy while these were measured: {first} (other programs used 1.2 of 2 "
+        f"cores), {second} (other programs used 0.9 of 2 cores). Do not trust their throughputs. "
     )
 
 

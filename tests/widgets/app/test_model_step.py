@@ -260,6 +260,7 @@ def test_layers_that_are_frozen_in_another_step_say_so(make_page: MakePage) -> N
     until(lambda: states() == ["trains"] * 3)
     page.set(requires_grad=["output.*"])
     assert states() == ["frozen", "frozen", "trains"]
-    assert page.models.card.verdict.endswith("Trainable parameters: 17,226 of 17,226 elements.")
+    trainable = "Trainable parameters: 17,226 of 17,226 elements."
+    until(lambda: page.models.card.verdict.endswith(trainable))
     page.set(requires_grad=None)
     assert states() == ["trains"] * 3

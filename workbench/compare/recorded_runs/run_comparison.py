@@ -61,7 +61,7 @@ class RunComparison:
         self._together = measured_together(runs)
         self.measured_together = self._together is not None
         """Whether they are of one comparison, whose ratios and medians of rounds hold for them."""
-        self._final: tuple[pd.DataFrame, list[str]] | None = None
+        self._final: tuple[pd.DataFrame, str] | None = None
         """What `_read` has found, once it stays the same."""
 
     def __repr__(self) -> str:
@@ -110,8 +110,8 @@ class RunComparison:
         """
         return self._read()[0].copy()
 
-    def _read(self) -> tuple[pd.DataFrame, list[str]]:
-        """The table, and a sentence for each run that was measured on a busy machine."""
+    def _read(self) -> tuple[pd.DataFrame, str]:
+        """The table, and a sentence on the runs that were measured on a busy machine, if any."""
         if self._final is not None:
             return self._final
         settled, found = self._settled, self._read_together() or self._read_apart()
@@ -119,14 +119,14 @@ class RunComparison:
             self._final = found
         return found
 
-    def _read_together(self) -> tuple[pd.DataFrame, list[str]] | None:
+    def _read_together(self) -> tuple[pd.DataFrame, str] | None:
         import pandas as pd
 
         if self._together is None:
             return None
-        return self._together.comparison.table().set_index(pd.Index([*self.runs], name="run")), []
+        return self._together.comparison.table().set_index(pd.Index([*self.runs], name="run")), ""
 
-    def _read_apart(self) -> tuple[pd.DataFrame, list[str]]:
+    def _read_apart(self) -> tuple[pd.DataFrame, str]:
         import pandas as pd
 
         points = {name: run.follow().poll() for name, run in self.runs.items()}
@@ -208,7 +208,7 @@ class RunComparison:
         found = unpaired_verdict(ratios, called[self.reference], [*days], names, speeds, unlike)
         if not disturbed:
             return found
-        return Verdict(" ".join([found.sentence, *disturbed]), BADGES["busy"], "busy")
+        return Verdict(f"{disturbed} {found.sentence}", BADGES["busy"], "busy")
 
     @property
     def _missing_baseline(self) -> list[str]:

@@ -66,7 +66,10 @@ def plot_runs(
     if len(loss.get_legend_handles_labels()[0]) > 1:
         loss.legend(fontsize=8)
     note_if_empty(throughput, UNMEASURED)
-    caption(figure, "\n".join([_run_caption(next(iter(runs.values()))), *disturbances(results)]))
+    caption(
+        figure,
+        "\n".join(filter(None, [_run_caption(next(iter(runs.values()))), disturbances(results)])),
+    )
     return figure
 
 

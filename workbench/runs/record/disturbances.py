@@ -24,11 +24,18 @@ def unknown_load(results: Mapping[str, StepResults]) -> str:
     )
 
 
-def disturbances(results: Mapping[str, StepResults]) -> list[str]:
-    """A sentence for each run, by its name, whose throughput was disturbed."""
-    return [
-        f"The machine was busy while {name} was measured ({found.disturbance}): do not trust its "
-        "throughput."
-        for name, found in results.items()
-        if found.disturbance
-    ]
+def disturbances(results: Mapping[str, StepResults]) -> str:
+    """A sentence on the runs, by their names, whose throughput was disturbed; empty: there are
+    none."""
+    disturbed = {name: found.disturbance for name, found in results.items() if found.disturbance}
+    if not disturbed:
+        return ""
+    if len(disturbed) == 1:
+        [(name, by)] = disturbed.items()
+        return (
+            f"The machine was busy while {name} was measured ({by}): do not trust its throughput."
+        )
+    named = ", ".join(f"{name} ({by})" for name, by in disturbed.items())
+    return (
+        f"The machine was busy while these were measured: {named}. Do not trust their throughputs."
+    )

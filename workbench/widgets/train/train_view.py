@@ -265,10 +265,10 @@ class TrainView(View):
         self._rated = set(runs)
         results = {engine: run.step_results() for engine, run in runs.items()}
         rates = {engine: found.samples_per_s for engine, found in results.items()}
-        disturbed = disturbances(results)
+        disturbed = [found for found in results.values() if found.disturbance]
         unknown = unknown_load(results)
         sequence = IN_SEQUENCE if len(runs) > 1 else ""
-        charts.remark = " ".join(filter(None, (sequence, *disturbed, unknown)))
+        charts.remark = " ".join(filter(None, (sequence, disturbances(results), unknown)))
         if self._ended is not None:  # those that were not started will not be either
             rates = dict.fromkeys(self._ended.engines, math.nan) | rates
         doubt = "load not known" if unknown else ""

@@ -75,7 +75,9 @@ function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-ratio-bars");
   const update = () => {
     const bars = model.get("bars");
-    const verdict = verdictElement(model.get("verdict"), model.get("badge"), model.get("level"));
+    const level = model.get("level");
+    el.dataset["level"] = level;
+    const verdict = verdictElement(model.get("verdict"), model.get("badge"), level);
     const heading = element("h2", {}, "Comparison");
     const awaited = model.get("awaited");
     const awaits = bars.length < 2 && awaited > 1;
@@ -86,7 +88,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     const { share, logarithmic } = barScale(bars.flatMap(({ ratio, interval }) => [ratio, ...interval]));
     const reference = model.get("reference");
     // Another load would have given other ratios.
-    const load = model.get("level") === "busy" ? " under this load" : "";
+    const load = level === "busy" ? " under this load" : "";
     const rows = bars.map((bar) => barRow(bar, share, reference));
     const whiskers = bars.some(({ label, interval }) => label !== reference && interval.length > 0) ? `; whiskers: 95\u00a0% interval${load}` : "";
     const note = `Throughput relative to ${reference}${whiskers}${logarithmic ? "; logarithmic lengths" : ""}`;
