@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 MIN_WINDOW = 10
-WINDOW_SHARE = 0.01
-"""Throughput is a mean over this share of the steps, at least `MIN_WINDOW`: a single step is
-not representative."""
+WINDOW_SHARE = 0.05
+"""Throughput is a mean over this share of the steps, at least `MIN_WINDOW`: a single step is not
+representative, and the median over the rounds of a run, which are as long, is that of its curve."""
 
 
 def smoothed(step: np.ndarray, values: np.ndarray, over_steps: float) -> np.ndarray:

@@ -199,9 +199,13 @@ def test_a_run_that_was_measured_on_a_busy_machine_is_named() -> None:
     )
     append(other.folder.events_path, [{**load, "other_s": 9.0}])
     first, second = found.runs
-    assert compare_runs([busy, other]).verdict().sentence.startswith(
-        f"The machine was busy while these were measured: {first} (other programs used 1.2 of 2 "
-        f"cores), {second} (other programs used 0.9 of 2 cores). Do not trust their throughputs. "
+    assert (
+        compare_runs([busy, other])
+        .verdict()
+        .sentence.startswith(
+            f"The machine was busy while these were measured: {first} (other programs used 1.2 of 2 "
+            f"cores), {second} (other programs used 0.9 of 2 cores). Do not trust their throughputs. "
+        )
     )
 
 

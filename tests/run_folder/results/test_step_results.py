@@ -32,7 +32,7 @@ def test_they_are_those_of_all_steps() -> None:
     run = in_progress(steps(1, [9.0, 0.5, 0.5, 2.0], losses), load(3, 4.0), load(4, 8.0))
     assert run.step_results().disturbance == "other programs used 0.6 of 2 cores"
     found = run.step_results()
-    assert (found.samples_per_s, found.best_loss) == (20.0, 1.5)
+    assert (found.samples_per_s, found.best_loss) == (10.0, 1.5)
     np.testing.assert_array_equal(found.loss_curve, [2.0, math.nan, 1.5, 1.75])
     assert found.load == run.load == Load(20.0, 12.0, 2)
 

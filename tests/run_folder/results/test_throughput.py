@@ -53,6 +53,12 @@ def test_a_disturbance_of_a_few_steps_does_not_count() -> None:
     assert throughput(points(seconds), 2, 202) == undisturbed == 20.0
 
 
+def test_a_stall_of_every_few_steps_belongs_to_it() -> None:
+    """In a short run a twentieth of the steps is one or two of them, and most have no stall."""
+    seconds = [9.0, 9.0, *[0.1, 0.1, 0.1, 0.1, 1.6] * 8]
+    assert throughput(points(seconds), 2, 42) == pytest.approx(10 * 5 / 2.0)
+
+
 def test_before_the_first_whole_round_it_is_a_mean() -> None:
     seconds = [9.0, 9.0, 1.0, 3.0]
     assert throughput(points(seconds), 2, 202) == 5.0

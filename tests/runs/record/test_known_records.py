@@ -86,7 +86,7 @@ def test_the_confusion_of_the_last_evaluation_has_the_accuracy_of_each_class() -
 
 
 @pytest.mark.parametrize(
-    ("warmup", "expected"), [(0, (10 + 20) / 2), (1, 20.0), (2, 20.0), (3, 20.0), (4, math.nan)]
+    ("warmup", "expected"), [(0, 10.0), (1, 15.0), (2, 20.0), (3, 20.0), (4, math.nan)]
 )
 def test_throughput_leaves_the_warm_up_out(warmup: int, expected: float) -> None:
     run = write_run("a", [steps(1, [2.0, 1.0, 0.5, 0.5])], warmup_steps=warmup, steps=4)

@@ -16,6 +16,7 @@ import pytest
 
 from tests.runs.workers.event_log import EventLog
 from workbench.data import Dataset
+from workbench.run_folder.results.throughput import LEAST_STEPS
 from workbench.runs import Run, runs, train
 
 STEPS, BATCH_SIZE, WARMUP = 31, 500, 3
@@ -98,7 +99,7 @@ def test_throughput_is_samples_over_seconds_without_the_warm_up(measured: Measur
     history = measured.run.history
     kept = history[history["step"] > WARMUP]
     assert len(kept) == STEPS - WARMUP
-    length = (STEPS - WARMUP) // 20 or 1
+    length = max(LEAST_STEPS, (STEPS - WARMUP) // 20)
     seconds = kept["seconds"].to_numpy()[: len(kept) // length * length].reshape(-1, length)
     expected = np.median(BATCH_SIZE * length / seconds.sum(axis=1))
     assert measured.listed_samples_per_s == pytest.approx(expected, rel=1e-9)

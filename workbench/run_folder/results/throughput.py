@@ -16,6 +16,11 @@ ROUNDS = 20
 """Target number of rounds: enough for a confidence interval, few enough for long ones."""
 
 
+LEAST_STEPS = 10
+"""Fewest steps in a round of a run that is not compared: as in the charts, a stall of every few
+steps belongs to its throughput."""
+
+
 def round_length(steps: int, warmup_steps: int) -> int:
     """Steps in a round, where `steps` are taken of which the first `warmup_steps` do not count."""
     return max(1, (steps - warmup_steps) // ROUNDS)
@@ -56,7 +61,8 @@ def throughput(points: NewPoints, warmup_steps: int, total_steps: int) -> float:
     """
     measured = points.step > warmup_steps
     seconds, samples = points.seconds[measured], points.samples[measured]
-    rounds = rounds_of(seconds, samples, 0, round_length(total_steps, warmup_steps))
+    length = max(LEAST_STEPS, round_length(total_steps, warmup_steps))
+    rounds = rounds_of(seconds, samples, 0, length)
     if len(rounds):
         return float(np.median(rounds))
     return float(samples.sum() / seconds.sum()) if len(seconds) else math.nan

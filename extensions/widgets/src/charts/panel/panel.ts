@@ -30,7 +30,8 @@ const INCIDENTS: Record<Incident["kind"], string> = {
 
 /** As the kernel calls the throughput of whole runs, and what it is. */
 const OF_ROUNDS = "median of rounds";
-const ROUNDS = "Rounds are about twenty equal parts of a run, after its warm-up; the median leaves out what disturbed a few of them.";
+const ROUNDS =
+  "A curve is a mean over a twentieth of the steps; the throughput of a run is the median over such rounds, which leaves out what disturbed a few of them.";
 
 export class Panel {
   readonly root: HTMLElement;
