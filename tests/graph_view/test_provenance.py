@@ -18,6 +18,7 @@ from workbench.artifacts.manifest_record import PROVENANCE
 from workbench.errors import ArtifactsError, ConfigError, ModelError
 from workbench.graph_view import graphs_of_source
 from workbench.graph_view.node_costs import node_costs
+from workbench.ort.graph.rewrites.safe_pooling import SAFE_POOLING
 from workbench.profiling.engine_profile import EngineProfile
 from workbench.profiling.result import Profile
 from workbench.run_folder.operator_timing import OperatorTime
@@ -95,6 +96,16 @@ def test_a_gradient_of_the_workbenchs_own_is_recorded_as_such(artifacts: Artifac
     own = [p for p in found.training if p.note == OWN_GRADIENT]
     assert own
     assert {(p.made_by, p.origins) for p in own} == {("gradient", (2,))}
+
+
+def test_a_pooling_that_is_rewritten_after_the_gradient_is_marked_as_such(tmp_path: Path) -> None:
+    """The nodes of the rewrite too: they were shown as exported, though no such node was."""
+    made = wb.generate_artifacts(wb.load_model("digits-cnn"), directory=tmp_path / "artifacts")
+    training = list(zip(nodes_of(made.training_model), recorded(made).training, strict=True))
+    pooling = [(node.op_type, each.made_by) for node, each in training if each.note == SAFE_POOLING]
+    assert set(pooling) == {(op, "rewrite") for op in ("ReduceSum", "Sub", "IsNaN", "If")}
+    exported = {node.op_type for node, each in training if each.made_by == "export"}
+    assert not exported & {"ReduceSum", "Sub", "IsNaN", "If"}
 
 
 def test_every_gradient_node_names_the_node_that_it_differentiates(artifacts: Artifacts) -> None:

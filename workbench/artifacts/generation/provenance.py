@@ -111,8 +111,9 @@ def provenance_of(
             layer = "" if reader is None else layers[reader]
             return NodeProvenance("update", (), layer, f"of {origin.updated}")
         if origin.made_by == "given":
-            made_by = "rewrite" if rewrites else forward[found[0]].made_by if found else "rewrite"
-            note = note or (forward[found[0]].note if found else "")
+            kept = bool(found) and not rewrites and not origin.rewrite
+            made_by = forward[found[0]].made_by if kept else "rewrite"
+            note = note or origin.rewrite or (forward[found[0]].note if found else "")
         else:
             made_by = origin.made_by
             if made_by == "gradient":

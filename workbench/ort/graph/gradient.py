@@ -19,9 +19,9 @@ from workbench.ort.graph.identifiers import MICROSOFT
 from workbench.ort.graph.kernels.device_kernels import name_as_portable, write_device_kernels
 from workbench.ort.graph.memory.recompute import recompute_in_backward
 from workbench.ort.graph.node_origins import NodeOrigin, NodeOrigins
-from workbench.ort.graph.rewrites.batch_convolutions import write_batch_convolutions
+from workbench.ort.graph.rewrites.batch_convolutions import BATCHED, write_batch_convolutions
 from workbench.ort.graph.rewrites.refused_sums import write_additions
-from workbench.ort.graph.rewrites.safe_pooling import write_safe_pooling
+from workbench.ort.graph.rewrites.safe_pooling import SAFE_POOLING, write_safe_pooling
 from workbench.ort.graph.rewrites.standard_gradients import write_standard_gradients
 from workbench.ort.native import default_log_severity, native
 from workbench.settings.operator_kernels import ONNX_RUNTIME
@@ -127,7 +127,8 @@ def build_training_graph(
         write_standard_gradients(kernels, but=native)
         recompute_in_backward(kernels, loss.name)
         _write_updates(kernels, loss, trainable, state_updates, weight_decay)
-    replaced = write_batch_convolutions(made) | write_standard_gradients(made)
+    batched = write_batch_convolutions(made)
+    replaced = batched | write_standard_gradients(made)
     again = recompute_in_backward(made, loss.name)
     updates = _write_updates(made, loss, trainable, state_updates, weight_decay)
     for each in (made, kernels):
@@ -137,7 +138,9 @@ def build_training_graph(
         write_safe_pooling(kernels)
     if other:
         name_as_portable(kernels.graph, made.graph)
-    found = origins.of(made.graph, hidden.expanded, updates, {**replaced, **again, **pooled})
+    rewrites = dict.fromkeys(batched, BATCHED) | dict.fromkeys(pooled, SAFE_POOLING)
+    replaced |= {**again, **pooled}
+    found = origins.of(made.graph, hidden.expanded, updates, replaced, rewrites)
     return TrainingGraph(made, found, kernels if other else None)
 
 

@@ -33,6 +33,9 @@ class NodeOrigin(NamedTuple):
     """For an update: its parameter or buffer."""
     own_gradient: bool = False
     """Whether it belongs to a gradient of the workbench, not of ONNX Runtime."""
+    rewrite: str = ""
+    """How a node of the given graph was rewritten once the gradient was built; empty: it was not.
+    """
 
 
 class NodeOrigins:
@@ -64,6 +67,7 @@ class NodeOrigins:
         expanded: Mapping[str, str],
         updates: Mapping[str, str],
         replaced: Mapping[str, str],
+        rewrites: Mapping[str, str],
     ) -> tuple[NodeOrigin, ...]:
         """Origin of each node of `graph`, in its order.
 
@@ -73,6 +77,7 @@ class NodeOrigins:
             expanded: see `HiddenNodes.expanded`.
             updates: output of an update -> its parameter or buffer.
             replaced: see `write_standard_gradients`.
+            rewrites: first output of a new node of the forward pass -> how it was rewritten.
         """
         for name, updated in updates.items():
             self._found[name] = NodeOrigin("update", (), updated)
@@ -84,7 +89,7 @@ class NodeOrigins:
                 self._note(node, NodeOrigin("gradient", (source,), own_gradient=True))
         for name, whole in replaced.items():
             if whole in self._found:
-                self._found[name] = self._found[whole]
+                self._found[name] = self._found[whole]._replace(rewrite=rewrites.get(name, ""))
         readers: dict[str, list[onnx.NodeProto]] = {}
         for node in graph.node:
             for name in node.input:

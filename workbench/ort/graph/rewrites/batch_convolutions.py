@@ -19,6 +19,9 @@ from workbench.ort.graph.identifiers import MICROSOFT
 if TYPE_CHECKING:
     import onnx
 
+BATCHED = "as one product of the whole batch, which is faster"
+"""Why a convolution is rewritten."""
+
 LEAST_WEIGHTS = 2**16
 """Fewest weights of such a convolution. Fewer stay in the fastest cache."""
 

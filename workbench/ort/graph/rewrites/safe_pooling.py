@@ -15,6 +15,8 @@ from workbench.ort.graph.graph_editor import GraphEditor
 if TYPE_CHECKING:
     import onnx
 
+SAFE_POOLING = "for NaN and infinity, with which its result and its gradient are PyTorch's"
+"""Why a pooling is rewritten."""
 _POOLED = ("FLOAT", "DOUBLE")
 """Element types that have gradients and a kernel."""
 
