@@ -247,7 +247,10 @@ def test_a_reload_shows_the_run_again_still_going(open_notebook: MakeNotebook) -
 def test_a_reader_without_a_kernel_sees_the_figure_and_a_table(
     open_notebook: MakeNotebook, page: Page, lab_url: str
 ) -> None:
-    notebook = open_fake(open_notebook)
+    alone = ("GraphView", "ComparisonView", "RunBrowser")
+    notebook = open_fake(open_notebook, *(f"wb.{name}()" for name in alone))
+    for index in range(1, len(alone) + 1):
+        notebook.run(index)
     notebook.set_number("Epochs", 1)
     notebook.button("Train").click()
     expect(notebook.status).to_contain_text("Trained", timeout=SLOW_MS)
@@ -266,6 +269,8 @@ def test_a_reader_without_a_kernel_sees_the_figure_and_a_table(
     # In place of the page stands a sentence, no error.
     expect(notebook.cell(0)).to_contain_text("Run this cell to open the workbench", timeout=SLOW_MS)
     expect(notebook.cell(0)).not_to_contain_text("Error displaying widget")
+    for index in range(1, len(alone) + 1):
+        expect(notebook.cell(index)).to_contain_text("Run this cell to open this view")
 
     # Who does not see the picture is told the same, in the notebook and in what nbconvert makes.
     said = re.compile("^Trained digits-mlp on fake: ")

@@ -11,6 +11,7 @@ import torch
 import workbench as wb
 from tests.controller.recording_view import PATIENCE_S, until
 from workbench.widgets import ArtifactBuilder, ModelView, Trainer
+from workbench.widgets.page.shown_alone import PLAIN_TEXT
 from workbench.widgets.page.standalone_step import StandaloneStep
 
 X = np.ones((40, 4), np.float32)
@@ -63,6 +64,8 @@ def test_a_step_alone_shows_the_code_of_its_choices(steps: list[StandaloneStep])
     ):
         panel = step.code
         assert panel is not None
+        assert panel.page_id == "", "it may be a part of another widget"
+        assert step._repr_mimebundle_()["text/plain"] == PLAIN_TEXT
         assert (panel.step, panel.page_id) == (name, step.model_id)
         until(lambda panel=panel, said=said, name=name: said in panel.code.get(name, ""))
     trainer.controller.typed.set(epochs=7)

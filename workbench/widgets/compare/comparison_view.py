@@ -22,6 +22,7 @@ from workbench.widgets.charts import MACHINE_BUSY, NOTHING_HINT, OF_ROUNDS, Char
 from workbench.widgets.compare.comparison_table import ComparisonTable
 from workbench.widgets.compare.differences_table import DifferencesTable
 from workbench.widgets.compare.ratio_bars import NOTHING_YET, STARTING, RatioBars
+from workbench.widgets.page.shown_alone import ShownAlone
 from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.subshell import answer_while_busy
 
@@ -41,7 +42,7 @@ ALL_DELETED = "The compared runs were deleted. Those that are restored are shown
 Shown = Comparison | Run | str | Path
 
 
-class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
+class ComparisonView(ShownAlone, ipywidgets.Box):  # type: ignore[misc]
     """The verdict, ratios, charts, table and differing settings of some runs.
 
     Everything that it shows is also available in Python: `comparison.verdict()`, `.table()`,
@@ -82,6 +83,10 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         answer_while_busy(self)
         if shown:
             self.show(*shown)
+
+    @property
+    def _keeper(self) -> RatioBars:
+        return self.ratios
 
     def show(self, *shown: Shown) -> None:
         """Show these in place of the previous ones, and follow those in progress.

@@ -64,6 +64,8 @@ class RatioBars(anywidget.AnyWidget):
     both as the verdict writes them."""
     awaited = traitlets.Int(0).tag(sync=True)
     """Number of bars that will come: they have their place, so that the charts do not move then."""
+    page_id = traitlets.Unicode().tag(sync=True)
+    """Id of the widget model of the view that is shown alone; empty: it is a part of a page."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._sentence = self._remark = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anywidget
 import traitlets
@@ -19,6 +19,7 @@ from workbench.graph_view.initially_open import initially_open_groups
 from workbench.widgets.bundle import bundle
 from workbench.widgets.graph import graph_messages
 from workbench.widgets.option_error import OptionError
+from workbench.widgets.page.shown_alone import ShownAlone
 from workbench.widgets.subshell import answer_while_busy
 
 if TYPE_CHECKING:
@@ -30,11 +31,10 @@ if TYPE_CHECKING:
 EMPTY = "There is no graph yet: wb.GraphView(model), wb.GraphView(artifacts) or view.show(path)."
 
 
-class GraphView(anywidget.AnyWidget):
+class GraphView(ShownAlone, anywidget.AnyWidget):
     """Shows graphs as groups of nodes that open and close, one graph or two side by side.
 
-    A graph is read by a separate thread, a module is exported in a child process; the view shows
-    the current activity, and errors. Its methods do the same as mouse and keyboard.
+    A graph is read by a thread of its own. Its methods do the same as mouse and keyboard.
     """
 
     _esm = bundle("graph_view.js")
@@ -60,6 +60,8 @@ class GraphView(anywidget.AnyWidget):
     """Position of the selected node in its graph; -1 if none is selected."""
     query = traitlets.Unicode().tag(sync=True)
     """Search text."""
+    page_id = traitlets.Unicode().tag(sync=True)
+    """Id of its widget model where it is shown alone; empty: it is a part of a page."""
     paint_by = traitlets.Unicode().tag(sync=True)
     """Quantity shown by the colours of nodes: "" for their origin, "time" or "memory"."""
     painted_note = traitlets.Unicode().tag(sync=True)
@@ -224,8 +226,8 @@ class GraphView(anywidget.AnyWidget):
             ModelError: it cannot be written.
         """
         self.wait()
-        files = [self._file(key) for key in self.shown]
-        return write_node_data(files, self._profile, by, Path(path))
+        shown = [self._file(key) for key in self.shown]
+        return write_node_data(shown, self._profile, by, Path(path))
 
     def close(self) -> None:
         """Close the view and end its thread."""
@@ -286,15 +288,13 @@ class GraphView(anywidget.AnyWidget):
 
     def _answer(self, content: dict[str, Any]) -> None:
         try:
-            for reply, buffers in graph_messages.answers(
-                content, self._reader, self._profile, self.name
-            ):
+            answers = graph_messages.answers(content, self._reader, self._profile, self.name)
+            for reply, buffers in answers:
                 self.send(reply, buffers)
         except Exception as error:  # a question does no harm to the graph that is shown
             self.send(graph_messages.refused_message(content, error))
 
     def _paint_on(self, file: GraphFile) -> str:
-        assert self._profile is not None
-        reply, buffers, said = graph_messages.painted_message(file, self._profile)
+        reply, buffers, said = graph_messages.painted_message(file, cast("Profile", self._profile))
         self.send(reply, buffers)
         return said

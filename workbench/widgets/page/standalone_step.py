@@ -19,12 +19,13 @@ from workbench.widgets.page.after_cells import after_each_cell
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.code_panel import CodePanel
 from workbench.widgets.page.controls import Controls
+from workbench.widgets.page.shown_alone import ShownAlone
 from workbench.widgets.page.status import Status
 from workbench.widgets.page.status_view import StatusView
 from workbench.widgets.subshell import answer_while_busy
 
 
-class StandaloneStep(ipywidgets.Box):  # type: ignore[misc]
+class StandaloneStep(ShownAlone, ipywidgets.Box):  # type: ignore[misc]
     """A box that is a part of an app, or a page with its own controller, status and buttons.
 
     A subclass calls `_begin` first, then creates its widgets, then calls `_ready`.
@@ -80,7 +81,6 @@ class StandaloneStep(ipywidgets.Box):  # type: ignore[misc]
             self.add_class("wb-alone")
             answer_while_busy(self)
             assert self.code is not None
-            self.code.page_id = self.model_id
             self._show_code()
             # It assigns to no name that there is by then.
             after_each_cell(self, type(self)._show_code)
@@ -92,6 +92,10 @@ class StandaloneStep(ipywidgets.Box):  # type: ignore[misc]
                     raise
         else:
             self.add_class("wb-step")
+
+    @property
+    def _keeper(self) -> CodePanel | None:
+        return self.code
 
     def choose(self, model: Any) -> None:
         """Choose a model as if its name had been typed.

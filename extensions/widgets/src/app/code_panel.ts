@@ -1,6 +1,7 @@
 // The Python that does the same as the step that is shown: to read, to copy, to insert as a cell.
 
 import type { RenderProps } from "@anywidget/types";
+import { keepViewPlaceholder } from "./placeholder";
 import { element } from "../element";
 import "./code_panel.css";
 import { insertCellBelow, type Notebook } from "./notebook";
@@ -51,6 +52,8 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     const done = notebook !== undefined && insertCellBelow(notebook, model.get("page_id"), text());
     said.textContent = done ? "Inserted." : "The cell of this page was not found.";
   });
+  // Of the app, the picture of its last result keeps one.
+  if (model.get("step")) keepViewPlaceholder(model, model.get("page_id"));
   model.on("change", update);
   const observer = new MutationObserver(update);
   let looking = 0;

@@ -10,6 +10,8 @@ const STATE = "application/vnd.jupyter.widget-state+json";
 const MARK = "workbench_placeholder";
 const SENTENCE =
   "Run this cell to open the workbench. Its last result, if any, is shown below.";
+/** The same of a part of it that is shown alone. */
+const OF_A_VIEW = "Run this cell to open this view, which needs a kernel.";
 
 interface Saved {
   model_module: string;
@@ -23,7 +25,7 @@ interface Metadata {
 }
 
 /** Puts it there, and takes away those of pages that the notebook does not show any more. */
-export function keepPlaceholder(notebook: Notebook, pageId: string): void {
+export function keepPlaceholder(notebook: Notebook, pageId: string, sentence = SENTENCE): void {
   const { model } = notebook;
   if (!model?.getMetadata || !model.setMetadata || model.readOnly) return;
   const metadata = (model.getMetadata("widgets") ?? {}) as Metadata;
@@ -35,8 +37,14 @@ export function keepPlaceholder(notebook: Notebook, pageId: string): void {
     model_module: "@jupyter-widgets/controls",
     model_module_version: "2.0.0",
     model_name: "HTMLModel",
-    state: { value: SENTENCE, [MARK]: true },
+    state: { value: sentence, [MARK]: true },
   };
   const state = { [pageId]: placeholder, ...Object.fromEntries(kept) };
   model.setMetadata("widgets", { ...metadata, [STATE]: { version_major: 2, version_minor: 0, state } });
+}
+
+/** Puts one there for a view that is shown alone: the widget `pageId`; empty: it is a part of a page. */
+export function keepViewPlaceholder(model: { widget_manager: unknown }, pageId: string): void {
+  const notebook = (model.widget_manager as { context?: Notebook } | undefined)?.context;
+  if (pageId && notebook?.model?.cells) keepPlaceholder(notebook, pageId, OF_A_VIEW);
 }

@@ -3,6 +3,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import "./ratio_bars.css";
+import { keepViewPlaceholder } from "../app/placeholder";
 import { element } from "../element";
 import { verdictElement } from "./verdict";
 
@@ -27,6 +28,8 @@ interface Traits {
   bars: Bar[];
   /** Number of bars that will come: they have their place, so that the charts do not move then. */
   awaited: number;
+  /** Id of the view that is shown alone; empty: it is a part of a page. */
+  page_id: string;
 }
 
 /** Bars further apart than this have lengths by the logarithm: otherwise the short are no lines. */
@@ -96,6 +99,8 @@ function render({ model, el }: RenderProps<Traits>): void {
     el.replaceChildren(heading, element("div", { class: "wb-beside" }, verdict, drawn));
   };
   model.on("change", update);
+  model.on("change:page_id", () => keepViewPlaceholder(model, model.get("page_id")));
+  keepViewPlaceholder(model, model.get("page_id"));
   update();
 }
 

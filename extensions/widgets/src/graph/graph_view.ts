@@ -8,6 +8,7 @@ import { guardKeys } from "../app/page_keys";
 import { onThemeChange } from "../theme";
 import { GraphData, inflated, type Item } from "./data/graph_data";
 import { GraphState } from "./graph_state";
+import { keepViewPlaceholder } from "../app/placeholder";
 import { GraphToolbar } from "./graph_toolbar";
 import "./graph_view.css";
 import { paintedOf } from "./drawing/heat";
@@ -21,6 +22,8 @@ import { PaneRow } from "./panes/pane_row";
 import { SidePanel } from "./side_panel/side_panel";
 
 interface Traits {
+  /** Its own id where it is shown alone; empty: it is a part of a page. */
+  page_id: string;
   status: string;
   message: string;
   name: string;
@@ -109,6 +112,7 @@ class GraphView {
     });
     this.toolbar.showQuery(model.get("query"));
     this.update();
+    keepViewPlaceholder(model, model.get("page_id"));
     onKernelGone(model, () => this.lose(), signal);
   }
 
