@@ -61,7 +61,7 @@ def test_code_does_not_replace_the_objects_that_it_is_made_from(step: str) -> No
     setup.tasks = {"bundle": {}, "nominal": {}}
     code = code_for(setup, step, names)
     assert "wb_model = wb.load_model(model, example_inputs=data, name='model')\n" in code
-    assert "wb_data = wb.load_dataset((data,), y, name='data')\n" in code
+    assert "wb_data = wb.load_dataset((data,), y, name='data, y')\n" in code
     rest = [line for line in code.splitlines() if " = wb.load_" not in line]
     assert re.findall(r"(?<![\w.])(?:model|data)\b(?!=)", "\n".join(rest)) == [], code
 

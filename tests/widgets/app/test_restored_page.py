@@ -385,7 +385,7 @@ def test_a_recorded_comparison_is_opened_again_after_other_runs(make_page: MakeP
         assert (page._recorded.field.value, page._recorded.field.description) == ("", "")
 
 
-def test_two_names_of_the_notebook_stay_the_dataset_of_their_run(make_page: MakePage) -> None:
+def test_a_module_of_the_notebook_and_its_data_are_restored(make_page: MakePage) -> None:
     random = np.random.default_rng(0)
     names = {
         "net": torch.nn.Linear(8, 3),
@@ -402,13 +402,17 @@ def test_two_names_of_the_notebook_stay_the_dataset_of_their_run(make_page: Make
     until(lambda: page.status.message.startswith("Trained net"))
     assert page.wait(PATIENCE_S)
     [run_id] = wb.runs()["id"]
-    page.restore(wb.load_run(run_id))
-    assert page.models.dataset.value == "X, y", "the record names the first"
-    assert page.models.field.value == "net"
-    assert page.wait(PATIENCE_S)
-    page.models.choose_dataset("digits")
-    page.restore(wb.load_run(run_id))
-    assert page.models.dataset.value == "X"
+    other = make_page(model=None)
+    other._controller.sources.names = lambda: names
+    other.restore(wb.load_run(run_id))
+    fields = other.models.field, other.models.example_inputs, other.models.dataset
+    assert [field.value for field in fields] == ["net", "X", "X, y"]
+    until(lambda: other.controls.usable() == ["Train", "Compare"])
+    assert [field.problem for field in fields] == ["", "", ""]
+    assert other.wait(PATIENCE_S)
+    other._controller.sources.names = dict
+    other.restore(wb.load_run(run_id))
+    assert other.models.field.problem == "net is no sample: choose its file or module here."
 
 
 def test_a_run_that_is_resumed_elsewhere_is_not_said_to_be_stopped(make_page: MakePage) -> None:

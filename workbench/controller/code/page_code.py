@@ -182,7 +182,7 @@ def _data(setup: Setup, names: Mapping[str, Any]) -> str:
     if len(parts) > 1 and all(part.isidentifier() for part in parts):
         *inputs, target = parts
         given = f"({', '.join(inputs)},)" if len(inputs) > 1 else f"({inputs[0]},)"
-        return f"wb.load_dataset({given}, {target}, name={parts[0]!r})"
+        return f"wb.load_dataset({given}, {target}, name={', '.join(parts)!r})"
     if setup.dataset in names and setup.dataset.isidentifier():
         if is_dataset(names[setup.dataset]):
             return setup.dataset

@@ -134,7 +134,7 @@ class Sources:
         parts = split_names(source)
         if len(parts) > 1 and all(part.isidentifier() for part in parts):
             *inputs, target = (_named(names, part, DataError) for part in parts)
-            return load_dataset(tuple(inputs), target, name=parts[0])
+            return load_dataset(tuple(inputs), target, name=", ".join(parts))
         value = names.get(source) if source.isidentifier() else None
         if is_dataset(value):
             return value

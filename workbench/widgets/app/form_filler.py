@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from workbench.controller import Controller
+from workbench.controller.model.namespace import is_module
 from workbench.controller.model.sources import split_names
 from workbench.controller.restore import restored
 from workbench.controller.view import View
@@ -46,19 +47,31 @@ class FormFiller(View):
         self._trainer.ortmodule.value = was.ortmodule
         self._trainer.engines.choose(run.engine)
         self._models.choose_dataset(self._dataset(was.dataset), was.target, was.groups)
-        if was.model:
-            self._models.choose(was.model)
-        else:
-            name = run.spec["model"]
-            self._models.field.problem = f"{name} is no sample: choose its file or module here."
+        chosen = self._choose(was.model or str(run.spec["model"]), was.model)
         texts = dict(self._controller.typed.texts)
         model, ortmodule = str(run.spec["model"]), self._trainer.ortmodule.value
-        chosen = engines.wanted
-        self._filled = _Filled(model, bool(was.model), texts, ortmodule, chosen, before)
+        self._filled = _Filled(model, chosen, texts, ortmodule, engines.wanted, before)
+
+    def _choose(self, name: Model | str, recorded: Model | str) -> bool:
+        """Choose the model of a run; False: a user is asked for it.
+
+        Args:
+            name: its name, or itself.
+            recorded: itself or its source, as far as the record has it; empty: it does not.
+        """
+        module = self._controller.sources.names().get(name) if isinstance(name, str) else None
+        if not recorded and not is_module(module):
+            self._models.field.problem = f"{name} is no sample: choose its file or module here."
+            return False
+        self._models.choose(name)
+        inputs = split_names(self._models.dataset.value)[:-1]
+        if not recorded and inputs and not self._models.example_inputs.value:
+            self._models.example_inputs.value = ", ".join(inputs)  # a module needs some rows
+        return True
 
     def _dataset(self, name: str) -> str:
-        """The dataset as it is typed: of two names of the notebook, inputs and target, a record has
-        the first."""
+        """The dataset as it is typed: of two names of the notebook, inputs and target, the records
+        of older versions have the first."""
         chosen = self._models.dataset.value
         return chosen if name and split_names(chosen)[:1] == [name] else name
 
