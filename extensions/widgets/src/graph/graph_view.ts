@@ -79,6 +79,9 @@ class GraphView {
       onToggle: (group) => void this.pane?.toggle(group),
       onOutline: () => this.fillTree(),
     });
+    const grown = new ResizeObserver(() => this.pane?.uncover());
+    grown.observe(this.side.root);
+    signal.addEventListener("abort", () => grown.disconnect());
     this.body = element(
       "div",
       { class: "wb-graph-body" },
@@ -223,9 +226,9 @@ class GraphView {
     // A group is selected here alone: the kernel knows of nodes.
     this.save("selected_graph", item !== null && item >= 0 ? key : "", false);
     this.save("selected_node", item !== null && item >= 0 ? item : -1);
-    if (item !== null) pane.look(item);
-    if (item !== null && item < 0) pane.prepare(-item);
     this.showSelection();
+    if (item !== null) pane.look(item); // beside its details
+    if (item !== null && item < 0) pane.prepare(-item);
   }
 
   private async followSelection(reveal: boolean): Promise<void> {

@@ -32,6 +32,7 @@ describe("a graph from the kernel", () => {
     expect(data.children).toEqual([[X, FIRST, NEG, Y], [MATMUL, RELU]]);
     expect([...data.sizes]).toEqual([3, 2]);
     expect(data.operatorCount).toBe(3);
+    expect([0, 1].map((group) => data.marksIn(group)), "of what is in it").toEqual([["rewrite", "gradient"], ["rewrite"]]);
   });
 
   it("shows a closed group as one box, an open one as what is in it", () => {

@@ -48,6 +48,7 @@ export class GraphData {
   readonly children: Item[][];
   /** Operators in each group, those of inner groups included. */
   readonly sizes: Int32Array;
+  private groupMarks: Int32Array | null = null;
   /** Edges between nodes, one for each pair. */
   readonly edgeFrom: Int32Array;
   readonly edgeTo: Int32Array;
@@ -80,6 +81,20 @@ export class GraphData {
     for (let group = this.sizes.length - 1; group > 0; group--) {
       this.sizes[this.groupParents[group]!]! += this.sizes[group]!;
     }
+  }
+
+  /** The stages that created operators of a group, those of inner groups included; the export is not named. */
+  marksIn(group: number): MadeBy[] {
+    this.groupMarks ??= this.marksOfGroups();
+    return MADE_BY.filter((made, index) => made !== "export" && (this.groupMarks![group]! >> index) & 1);
+  }
+
+  private marksOfGroups(): Int32Array {
+    const [kinds, made] = [this.array("node_kind"), this.array("node_made_by")];
+    const marks = new Int32Array(this.groupLabels.length);
+    this.groupOf.forEach((group, node) => (marks[group]! |= kinds[node] === 0 ? 1 << made[node]! : 0));
+    for (let group = marks.length - 1; group > 0; group--) marks[this.groupParents[group]!]! |= marks[group]!;
+    return marks;
   }
 
   get nodeCount(): number {

@@ -1,7 +1,7 @@
 // Draws a scene: open groups, lines, boxes.
 
 import { counted } from "../../number_format";
-import type { GraphData, Item } from "../data/graph_data";
+import type { GraphData, Item, MadeBy } from "../data/graph_data";
 import { connectionsOf } from "./connections";
 import { heatOpacity } from "./heat";
 import { MARKS, type Palette } from "./marks";
@@ -119,11 +119,23 @@ function drawBox(painter: Painter, data: GraphData, box: Box, look: Look, view: 
     painter.box(x, y, 15, 14, { fill: palette.stroke[made], radius: 3 });
     painter.text(x + 7.5, y + 7.5, letter, { size: 10, color: palette.surface, bold: true, align: "center" });
   }
+  if (isGroup && !look.heat) drawMarks(painter, data.marksIn(-item), box, palette);
   if (found && isGroup) {
     painter.box(box.x + box.width - 30, box.y - 9, 30, 16, { fill: palette.found, radius: 8 });
     const text = found > 999 ? "999+" : String(found);
     const [x, y] = [box.x + box.width - 15, box.y - 0.5];
     painter.text(x, y, text, { size: 10, color: palette.surface, bold: true, align: "center" });
+  }
+}
+
+/** The marks of what is in a closed group, at its lower right. */
+function drawMarks(painter: Painter, marks: MadeBy[], box: Box, palette: Palette): void {
+  let x = box.x + box.width - 14;
+  for (const made of marks.reverse()) {
+    const y = box.y + box.height - 15;
+    painter.box(x, y, 12, 12, { fill: palette.stroke[made], radius: 3 });
+    painter.text(x + 6, y + 6.5, MARKS[made].letter, { size: 9, color: palette.surface, bold: true, align: "center" });
+    x -= 14;
   }
 }
 

@@ -25,6 +25,9 @@ export interface PaneListener {
 const PATIENCE_MS = 150;
 /** The smallest scale at which the first view of a graph can be read. */
 const READABLE = 0.55;
+/** Share of a surface in view below which what is selected is not brought into that part. */
+const LEAST_SEEN = 0.3;
+
 export class Pane {
   readonly root: HTMLElement;
   readonly surface = element("div", { class: "wb-graph-surface", tabindex: "0", role: "application" });
@@ -121,10 +124,10 @@ export class Pane {
     if (await this.show(open, -group)) {
       const box = this.scene?.box.get(-group);
       if (box && open.has(group)) {
-        this.camera.reveal(box, this.size, this.minimap.covered);
+        this.camera.reveal(box, this.visible, this.minimap.covered);
         // Of a group that is larger than the surface, the corner may be empty.
         const first = this.scene && this.scene.box.get(step(this.scene, -group, "down") ?? -group);
-        if (first) this.camera.reveal(first, this.size, this.minimap.covered);
+        if (first) this.camera.reveal(first, this.visible, this.minimap.covered);
       }
       this.redraw();
       this.listener.onOpened(this.open);
@@ -147,18 +150,26 @@ export class Pane {
     if (!box) return;
     this.moved = true;
     if (this.camera.scale < READABLE) {
-      const { width, height } = this.size;
+      const { width, height } = this.visible;
       this.camera.scale = 0.8;
       this.camera.x = box.x + box.width / 2 - width / 2 / 0.8;
       this.camera.y = box.y + box.height / 2 - height / 2 / 0.8;
     }
-    this.camera.reveal(box, this.size, this.minimap.covered);
+    this.camera.reveal(box, this.visible, this.minimap.covered);
     this.redraw();
+  }
+
+  /** Brings what is selected out from under the details, which may have grown over it. */
+  uncover(): void {
+    const box = this.selected === null ? undefined : this.scene?.box.get(this.selected);
+    if (!box) return;
+    const end = this.camera.toSurface({ x: box.x, y: box.y + box.height }).y;
+    if (end > this.visible.height && end <= this.size.height) this.look(this.selected!);
   }
 
   fit(): void {
     if (!this.scene) return;
-    this.camera.fit(this.scene, this.size);
+    this.camera.fit(this.scene, this.visible);
     this.redraw();
   }
 
@@ -206,6 +217,18 @@ export class Pane {
     this.requests.close();
     this.resized.disconnect();
     cancelAnimationFrame(this.frame);
+  }
+
+  /** The part of the surface, from its top, that neither the end of the window nor the details cover. */
+  private get visible() {
+    const { width, height } = this.size;
+    const area = this.surface.getBoundingClientRect();
+    const details = this.root.closest(".wb-graph")?.querySelector(".wb-graph-side.wb-selection");
+    const cover = details?.getBoundingClientRect();
+    const beside = !cover || cover.left >= area.right || cover.top <= area.top;
+    const end = Math.min(area.bottom, window.innerHeight, beside ? Infinity : cover.top);
+    const shown = area.height ? (end - area.top) / area.height : 1;
+    return { width, height: shown > LEAST_SEEN ? height * Math.min(1, shown) : height };
   }
 
   private get size() {

@@ -16,8 +16,8 @@ const CLICK = 4;
 
 /** Description of the keys, in a sentence. */
 export const KEYS =
-  "Arrow keys move along edges, Enter opens and closes a group, / searches, Escape goes outwards, " +
-  "+ and − zoom, 0 fits; drag to move.";
+  "Arrow keys move along edges, Home and End to the first and the last, Enter opens and closes a group, / searches, " +
+  "Escape goes outwards, + and − zoom, 0 fits; drag to move, turn the wheel in a graph that was clicked, or with Ctrl, to zoom.";
 
 export interface PaneInputListener {
   onSelect: (item: Item | null) => void;
@@ -101,6 +101,10 @@ export class PaneInput {
     } else if (arrow) {
       const next = scene && step(scene, selected, arrow);
       if (next !== null) this.listener.onSelect(next);
+    } else if (event.key === "Home" || event.key === "End") {
+      const items = [...(scene?.box.keys() ?? [])];
+      const end = event.key === "Home" ? items[0] : items.at(-1);
+      if (end !== undefined) this.listener.onSelect(end);
     } else if (event.key === "Enter" || event.key === " ") {
       if (selected !== null && selected < 0) void this.pane.toggle(-selected);
     } else if (event.key === "Escape") {

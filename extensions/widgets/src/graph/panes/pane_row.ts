@@ -23,6 +23,8 @@ export class PaneRow {
     const same = wanted.length === children.length && wanted.every((each, i) => children[i] === each);
     if (!same) this.root.replaceChildren(...wanted);
     this.root.dataset["count"] = String(shown.length);
+    const [first = 0, second = 0] = shown.map((key) => this.panes.get(key)?.data.operatorCount ?? 0);
+    this.root.dataset["wider"] = first > second ? "first" : "second";
     this.activate(shown.includes(this.active) ? this.active : (shown[0] ?? ""));
   }
 
