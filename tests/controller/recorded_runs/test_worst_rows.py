@@ -45,7 +45,15 @@ def test_probabilities_of_classes_as_target_are_named_by_the_largest() -> None:
     assert (row.target, row.prediction) == ("dog", "cat")
 
 
-@pytest.mark.parametrize(("probability", "said"), [(0.98, "benign (98 %)"), (0.1, "bad (90 %)")])
+@pytest.mark.parametrize(
+    ("probability", "said"),
+    [
+        (0.98, "benign (98 %)"),
+        (0.1, "bad (90 %)"),
+        (0.998, "benign (> 99 %)"),
+        (1.0, "benign (100 %)"),
+    ],
+)
 def test_one_logit_is_one_of_two_classes(probability: float, said: str) -> None:
     found = worst("probabilities", [1.0], [probability], [1.5, 2.0])
     [row] = shown_rows([found], data(("bad", "benign")))

@@ -140,15 +140,21 @@ def _words(one: WorstPrediction, classes: Sequence[str] | None) -> tuple[str, st
     if one.kind == "class":
         wanted = one.target if one.target.ndim == 0 else one.target.argmax()
         found = class_name(one.prediction, classes)
-        sure = "" if np.isnan(one.probability) else f" ({100 * one.probability:.0f} %)"
+        sure = "" if np.isnan(one.probability) else f" ({_share_text(one.probability)})"
         return class_name(wanted, classes), f"{found}{sure}"
     if one.kind == "probabilities" and one.prediction.size == 1:
         probability = float(one.prediction.reshape(()))
         likely = probability > 0.5
         share = probability if likely else 1 - probability
         found = class_name(likely, classes)
-        return class_name(one.target.reshape(()), classes), f"{found} ({100 * share:.0f} %)"
+        return class_name(one.target.reshape(()), classes), f"{found} ({_share_text(share)})"
     return _numbers(one.target), _numbers(one.prediction)
+
+
+def _share_text(share: float) -> str:
+    """In percent; 100 % only where it is that."""
+    text = f"{100 * share:.0f} %"
+    return "> 99 %" if text == "100 %" and share < 1 else text
 
 
 def _numbers(values: np.ndarray) -> str:

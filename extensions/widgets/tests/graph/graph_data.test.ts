@@ -181,6 +181,12 @@ describe("what is painted after a profile", () => {
     expect(formatTime(1234)).toBe("1.23\u00a0ms");
   });
 
+  it("says that the sum of a group is of a part of it", () => {
+    const sums = (bytes: number[]) => new Heat(data, { engine: "ondevice", times, bytes: new Float32Array(bytes) }, "memory").of(FIRST)!.text;
+    expect(sums([30, 10, NaN, NaN, NaN])).toBe("40\u00a0B");
+    expect(sums([30, NaN, NaN, NaN, NaN])).toBe("≥\u00a030\u00a0B");
+  });
+
   it("leaves text readable on the hottest box", () => {
     // Heat, box and text of each theme, from graph_view.css and JupyterLab's themes.
     for (const [heat, box, text] of [[[194, 65, 12], [255, 255, 255], [33, 33, 33]], [[251, 146, 60], [33, 33, 33], [224, 224, 224]]] as const) {

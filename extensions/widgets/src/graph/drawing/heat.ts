@@ -15,6 +15,8 @@ export type PaintBy = "time" | "memory";
 
 export class Heat {
   private readonly byGroup: Float64Array;
+  /** Groups with operators whose results' sizes are not known. */
+  private readonly partial: Uint8Array;
   private readonly values: Float32Array;
   readonly hottest: number;
   /** The value of the darkest colour: of all graphs that are shown together. */
@@ -33,7 +35,12 @@ export class Heat {
     this.values.forEach((value, node) => {
       if (!Number.isNaN(value)) add(data.groupOf[node]!, value);
     });
+    this.partial = new Uint8Array(data.groupLabels.length);
+    data.groupOf.forEach((group, node) => {
+      if (by === "memory" && data.kind(node) === "operator" && Number.isNaN(this.values[node]!)) this.partial[group] = 1;
+    });
     for (let group = this.byGroup.length - 1; group > 0; group--) {
+      this.partial[data.groupParents[group]!]! |= this.partial[group]!;
       if (!Number.isNaN(this.byGroup[group]!)) add(data.groupParents[group]!, this.byGroup[group]!);
     }
     this.hottest = Math.max(0, ...[...this.values].filter((value) => !Number.isNaN(value)));
@@ -45,7 +52,7 @@ export class Heat {
     const value = item < 0 ? this.byGroup[-item]! : this.values[item]!;
     if (Number.isNaN(value)) return null;
     const share = this.darkest > 0 ? Math.min(1, value / this.darkest) : 0;
-    return { share, text: this.format(value) };
+    return { share, text: `${item < 0 && this.partial[-item] ? "≥\u00a0" : ""}${this.format(value)}` };
   }
 
   format(value: number): string {
