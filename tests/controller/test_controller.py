@@ -582,4 +582,5 @@ def test_the_result_of_a_run_that_is_shown_stays_while_its_model_is_loaded(
     assert controller.state.message.startswith("Trained digits-mlp")
     may_load.set()
     until(lambda: view.layers and view.data)
+    assert controller._models._thread.wait(PATIENCE_S)  # all that there is to show was shown
     assert controller.state.message.startswith("Trained digits-mlp")

@@ -59,8 +59,8 @@ class Controller:
         self.typed = TypedSettings(self.setup)
         self.views = Views(view)
         self._shown = ShownState(CHOOSE, self.typed, self.views.show_state)
-        last = self._shown.last
-        self.readiness = Readiness(self._shown.show_readiness, self.typed, lambda: last.has_message)
+        has_result = self._shown.has_result
+        self.readiness = Readiness(self._shown.show_readiness, self.typed, has_result)
         self.views.add(self.readiness)
         self.sources = Sources(names)
         self._follower: Follower | None = None

@@ -78,7 +78,7 @@ def test_a_part_one_of_which_has_ended_early_has_consistent_figures(taken: int) 
 def test_a_part_whose_baseline_was_deleted_says_that_its_figures_differ() -> None:
     first, second, third = compared()
     found, before = compare_runs([second, third]), compare_runs([second, third])
-    settled = before.table()
+    settled, said = before.table(), before.verdict()
     first.delete()
     table, sentence = found.table(), found.verdict().sentence
     assert (
@@ -89,6 +89,7 @@ def test_a_part_whose_baseline_was_deleted_says_that_its_figures_differ() -> Non
     assert table["ratio"].iloc[1] == pytest.approx(quotient)
     assert compare_runs([second, third]).table().equals(table)
     assert before.table().equals(settled), "what was read is kept"
+    assert before.verdict() == said
 
 
 def test_engines_are_compared_where_the_baseline_failed_before_its_first_round() -> None:

@@ -404,9 +404,11 @@ def test_a_module_of_the_notebook_and_its_data_are_restored(make_page: MakePage)
     [run_id] = wb.runs()["id"]
     other = make_page(model=None)
     other._controller.sources.names = lambda: names
+    other.models.example_inputs.value = "y"  # of another model
     other.restore(wb.load_run(run_id))
     fields = other.models.field, other.models.example_inputs, other.models.dataset
     assert [field.value for field in fields] == ["net", "X", "X, y"]
+    until(lambda: other.models.layers.layers and other.models.data.title == "X, y")
     until(lambda: other.controls.usable() == ["Train", "Compare"])
     assert [field.problem for field in fields] == ["", "", ""]
     assert other.wait(PATIENCE_S)

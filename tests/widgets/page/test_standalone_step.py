@@ -105,3 +105,10 @@ def test_a_step_alone_trains_a_model_without_a_dataset_of_its_own(
     controls = given.controls
     assert controls is not None
     until(lambda: controls.usable() == ["Train"] and given.charts.hint == "Press Train.")
+
+
+def test_a_step_of_an_app_is_displayed_in_a_cell_too(steps: list[StandaloneStep]) -> None:
+    trainer = Trainer("digits-mlp")
+    part = ModelView(controller=trainer.controller)
+    steps += [trainer, part]
+    assert part._repr_mimebundle_()["text/plain"] == PLAIN_TEXT

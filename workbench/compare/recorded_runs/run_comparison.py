@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,16 @@ MAY_DIFFER = ("engine", "versions.", "machine.", "samples")
 """Settings that the verdict does not name: the engine is in the names of the runs."""
 
 
+class _Read(NamedTuple):
+    """What was read of the runs at one time, so that sentence and table agree."""
+
+    table: pd.DataFrame
+    disturbed: str = ""
+    """A sentence on the runs that were measured on a busy machine; empty: there are none."""
+    missing_baseline: str = ""
+    """A sentence where the throughputs cannot be those that the whole comparison found."""
+
+
 class RunComparison:
     """Recorded runs, returned by `compare_runs`.
 
@@ -61,7 +71,7 @@ class RunComparison:
         self._together = measured_together(runs)
         self.measured_together = self._together is not None
         """Whether they are of one comparison, whose ratios and medians of rounds hold for them."""
-        self._final: tuple[pd.DataFrame, str] | None = None
+        self._final: _Read | None = None
         """What `_read` has found, once it stays the same."""
 
     def __repr__(self) -> str:
@@ -108,10 +118,9 @@ class RunComparison:
 
         `ratio` is NaN for a run of another model or dataset than the reference's.
         """
-        return self._read()[0].copy()
+        return self._read().table.copy()
 
-    def _read(self) -> tuple[pd.DataFrame, str]:
-        """The table, and a sentence on the runs that were measured on a busy machine, if any."""
+    def _read(self) -> _Read:
         if self._final is not None:
             return self._final
         settled, found = self._settled, self._read_together() or self._read_apart()
@@ -119,14 +128,16 @@ class RunComparison:
             self._final = found
         return found
 
-    def _read_together(self) -> tuple[pd.DataFrame, str] | None:
+    def _read_together(self) -> _Read | None:
         import pandas as pd
 
         if self._together is None:
             return None
-        return self._together.comparison.table().set_index(pd.Index([*self.runs], name="run")), ""
+        missing = self._missing_baseline
+        table = self._together.comparison.table().set_index(pd.Index([*self.runs], name="run"))
+        return _Read(table, missing_baseline=missing)
 
-    def _read_apart(self) -> tuple[pd.DataFrame, str]:
+    def _read_apart(self) -> _Read:
         import pandas as pd
 
         points = {name: run.follow().poll() for name, run in self.runs.items()}
@@ -143,7 +154,7 @@ class RunComparison:
             for name, run in self.runs.items()
         ]
         table = pd.DataFrame(rows, index=pd.Index([*self.runs], name="run"), columns=[*COLUMNS])
-        return table, disturbances(self._with_loads(results))
+        return _Read(table, disturbances(self._with_loads(results)))
 
     def _with_loads(self, results: dict[str, StepResults]) -> dict[str, StepResults]:
         """The results by the names in the verdict; where a run does not know the load, that of its
@@ -161,7 +172,7 @@ class RunComparison:
         if self._together is not None:
             found = short_verdict(self._measured, self.reference, self.verdict().level)
             return failures_badge(self.runs) + found
-        table, disturbed = self._read()
+        table, disturbed, _ = self._read()
         ratios = {
             self._called[str(name)]: Ratio(float(value), math.nan, math.nan)
             for name, value in table["ratio"].items()
@@ -178,17 +189,15 @@ class RunComparison:
         else:
             load = self._together.comparison.load
             found = verdict_of(self._measured, self.reference, load, len(self.runs))
-        further = [*running, *self._missing_baseline, *resumptions(self.runs)]
-        of_runs = [*shortfalls(self.runs), *self._damage]
-        return found._replace(sentence=" ".join([found.sentence, *further, *of_runs]))
+        further = [*running, self._read().missing_baseline, *resumptions(self.runs)]
+        sentences = [found.sentence, *further, *shortfalls(self.runs), *self._damage]
+        return found._replace(sentence=" ".join(filter(None, sentences)))
 
     @property
     def _measured(self) -> dict[str, Ratio]:
         """The ratios of runs that were measured in lockstep."""
-        assert self._together is not None
-        return {
-            name: self._together.comparison.ratio(run.engine) for name, run in self.runs.items()
-        }
+        columns = self._read().table[["ratio", "ratio_low", "ratio_high"]]
+        return {str(row.Index): Ratio(*map(float, row[1:])) for row in columns.itertuples()}
 
     def _verdict_apart(self) -> Verdict:
         settings = {name: settings_of(run) for name, run in self.runs.items()}
@@ -198,7 +207,7 @@ class RunComparison:
             names.append("machine")
         days = dict.fromkeys(filter(None, (_day(run) for run in self.runs.values())))
         called = self._called
-        table, disturbed = self._read()
+        table, disturbed, _ = self._read()
         table = table.rename(index=called)
         ratios, speeds = (
             {str(name): float(value) for name, value in table[column].items()}
@@ -211,15 +220,14 @@ class RunComparison:
         return Verdict(f"{disturbed} {found.sentence}", BADGES["busy"], "busy")
 
     @property
-    def _missing_baseline(self) -> list[str]:
-        """A sentence where the throughputs cannot be those that the whole comparison found."""
+    def _missing_baseline(self) -> str:
         if self._together is None or self._together.baseline_run() is not None:
-            return []
-        return [
-            f"The run of {self._together.baseline} that these were measured against cannot "
-            "be read: their throughputs here are of their own rounds alone, and differ from those "
-            "in the list of runs."
-        ]
+            return ""
+        return (
+            f"The run of {self._together.baseline} that these were measured against cannot be "
+            "read: their throughputs here are of their own rounds alone, and differ from those in "
+            "the list of runs."
+        )
 
     @property
     def _damage(self) -> list[str]:

@@ -16,7 +16,7 @@ from workbench.controller.setup import Setup
 from workbench.controller.state import NOTHING_CHOSEN, sentence_of
 from workbench.controller.view import View
 from workbench.data import Dataset, check_fit
-from workbench.errors import DataError, LossFitError, ModelError
+from workbench.errors import ConfigError, DataError, LossFitError, ModelError
 from workbench.models import Model
 
 
@@ -267,7 +267,7 @@ class ModelLoader:
             own = model is not None and model.dataset is not None
             if dataset[0] and own and isinstance(error, DataError):
                 problem += " Clear the field Dataset to use the model's own."
-            if isinstance(error, LossFitError):
+            if isinstance(error, LossFitError | ConfigError):  # an option of the loss
                 problem = LossProblem(problem)
             show(lambda: self._view.show_data(preview, problem))
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from workbench.controller import Controller
-from workbench.controller.model.namespace import is_module
+from workbench.controller.model.namespace import is_arrays, is_module
 from workbench.controller.model.sources import split_names
 from workbench.controller.restore import restored
 from workbench.controller.view import View
@@ -19,6 +19,8 @@ class _Filled(NamedTuple):
     """What was filled in."""
 
     model: str
+    source: str
+    """As it was chosen: its name, or the path of its file."""
     shown: bool
     """Whether the model of the run was chosen since; until then a user is asked for it."""
     texts: dict[str, str]
@@ -50,7 +52,8 @@ class FormFiller(View):
         chosen = self._choose(was.model or str(run.spec["model"]), was.model)
         texts = dict(self._controller.typed.texts)
         model, ortmodule = str(run.spec["model"]), self._trainer.ortmodule.value
-        self._filled = _Filled(model, chosen, texts, ortmodule, engines.wanted, before)
+        source, wanted = self._models.field.value, engines.wanted
+        self._filled = _Filled(model, source, chosen, texts, ortmodule, wanted, before)
 
     def _choose(self, name: Model | str, recorded: Model | str) -> bool:
         """Choose the model of a run; False: a user is asked for it.
@@ -65,7 +68,7 @@ class FormFiller(View):
             return False
         self._models.choose(name)
         inputs = split_names(self._models.dataset.value)[:-1]
-        if not recorded and inputs and not self._models.example_inputs.value:
+        if not recorded and inputs:
             self._models.example_inputs.value = ", ".join(inputs)  # a module needs some rows
         return True
 
@@ -73,14 +76,15 @@ class FormFiller(View):
         """The dataset as it is typed: of two names of the notebook, inputs and target, the records
         of older versions have the first."""
         chosen = self._models.dataset.value
-        return chosen if name and split_names(chosen)[:1] == [name] else name
+        without_target = is_arrays(self._controller.sources.names().get(name))
+        return chosen if without_target and split_names(chosen)[:1] == [name] else name
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         filled = self._filled
         if filled is None or model is None:
             return
         # That of the model before may be under way still.
-        late = self._controller.setup.model == filled.model
+        late = self._controller.setup.model in (filled.model, filled.source)
         if model.name == filled.model or not filled.shown or late:
             self._filled = filled._replace(shown=filled.shown or model.name == filled.model)
             return

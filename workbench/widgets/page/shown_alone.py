@@ -12,12 +12,13 @@ class ShownAlone:
 
     @property
     def _keeper(self) -> Any:
-        """The widget with the trait `page_id`, whose front end keeps a sentence in the notebook."""
+        """The widget with the trait `page_id`, whose front end keeps a sentence in the notebook;
+        None: the view is a part of a page."""
         return self
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        keeper: Any = self._keeper
-        keeper.page_id = self.model_id  # type: ignore[attr-defined]
+        if self._keeper is not None:
+            self._keeper.page_id = self.model_id  # type: ignore[attr-defined]
         made = super()._repr_mimebundle_(**options)  # type: ignore[misc]
         data, *metadata = made if isinstance(made, tuple) else (made,)
         data = {**data, "text/plain": PLAIN_TEXT}

@@ -155,7 +155,8 @@ class TrainView(View):
         with self._shown_lock:
             self._deleted.update(changes.removed)
             self._deleted -= {row.id for row in changes.rows}
-            self._resumed.update(resumed)
+            if self._ended is not None:  # else this page has resumed it
+                self._resumed.update(resumed)
             self._caption()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:

@@ -31,7 +31,7 @@ const INCIDENTS: Record<Incident["kind"], string> = {
 /** As the kernel calls the throughput of whole runs, and what it is. */
 const OF_ROUNDS = "median of rounds";
 const ROUNDS =
-  "A curve is a mean over a twentieth of the steps; the throughput of a run is the median over such rounds, which leaves out what disturbed a few of them.";
+  "A curve is a mean over a twentieth of the steps, at least ten. The throughput of a run is the median over such rounds, that of a comparison over the turns of its engines: what disturbed a few of them is left out.";
 
 export class Panel {
   readonly root: HTMLElement;
