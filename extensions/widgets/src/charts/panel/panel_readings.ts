@@ -209,10 +209,11 @@ export class PanelReadings {
     return axis === "time" ? formatSeconds(cursor) : `${formatWhole(cursor)} ${AXES[axis].label}`;
   }
 
-  /** The steps of a curve that are drawn, or stand for those around them. */
+  /** The steps of a curve that are drawn, or stand for those around them; of a metric those that were evaluated. */
   stepsOf(key: string): Float64Array {
     const curve = this.state.store.curve(key);
-    return curve ? shownBlocks(curve, this.options).step : new Float64Array(0);
+    if (!curve) return new Float64Array(0);
+    return this.metric === "metric" ? Float64Array.from(curve.evaluations.step) : shownBlocks(curve, this.options).step;
   }
 
   /** The value of a row of the table of points. */

@@ -49,6 +49,12 @@ describe("the table of a chart", () => {
     expect([5, 8, 12].map((step) => readings.valueAtStep("a", step))).toEqual(["5.0000", "2.0000", "7.0000"]);
   });
 
+  it("of a metric has the steps that were evaluated", () => {
+    const store = storeOf(part("a", 0, Array.from({ length: 9 }, () => 1), { evaluations: [[4, 1, 50], [8, 1, 75]] }));
+    const state = new ViewState(store, { ...CONTEXT, curves: () => [look("a")] });
+    expect([...new PanelReadings("metric", state).stepsOf("a")]).toEqual([4, 8]);
+  });
+
   it("is a head alone before the first step", () => {
     expect(rowsOf(new SeriesStore())).toEqual([["Step", "a"]]);
   });
