@@ -15,6 +15,10 @@ from tqdm import tqdm
 
 from workbench.export.export import export_onnx
 
+# Each fork has its own: of the default, which processes share, one that is killed while it has it
+# leaves none to the others.
+tqdm.set_lock(threading.RLock())
+
 for name in (
     *("ipykernel.kernelapp", "onnx", "onnxscript", "pandas", "torch._dynamo"),
     *("torch._inductor.fx_passes.post_grad", "torch.export._trace"),
