@@ -270,7 +270,8 @@ def test_a_model_is_quantized_and_its_loss_of_accuracy_reported(
     run_id = recorded(digits).id
     begun, ended = threading.Event(), threading.Event()
 
-    def quantize(_: Run, path: str, *, report: Callable[[str], None]) -> Quantized:
+    def quantize(_: Run, path: str, model: object, *, report: Callable[[str], None]) -> Quantized:
+        assert model is None, "it needs none"
         report("evaluating")
         made = Evaluated(1000, 0.5, 0.75)
         if path == "waits.onnx":

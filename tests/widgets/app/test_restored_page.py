@@ -434,3 +434,29 @@ def test_a_run_that_is_resumed_elsewhere_is_not_said_to_be_stopped(make_page: Ma
     run.wait(PATIENCE_S)
     page.train()
     until(lambda: page.trainer.charts.caption == "")
+
+
+def test_a_run_of_a_module_of_the_notebook_is_exported_with_the_chosen_one(
+    make_page: MakePage, tmp_path: Path
+) -> None:
+    random = np.random.default_rng(0)
+    names = {
+        "net": torch.nn.Linear(8, 3),
+        "X": random.normal(size=(64, 8)).astype(np.float32),
+        "y": random.integers(0, 3, 64),
+    }
+    model = wb.load_model(names["net"], example_inputs=names["X"], name="net")
+    data = wb.load_dataset((names["X"],), names["y"], name="X, y")
+    run = wb.train(model, data, engine="pytorch", steps=2).wait(PATIENCE_S)
+    page = make_page(model=None)
+    page._controller.sources.names = lambda: names
+    page.runs.refresh()
+    assert page.runs.wait(PATIENCE_S)
+    page.runs._act("export", [run.id], str(tmp_path / "net.onnx"))
+    until(lambda: page.runs.table.outcome == "error")
+    assert "Execute the cell that defines net, choose it in Model" in page.runs.table.message
+    page.models.field.value, page.models.example_inputs.value = "net", "X"
+    until(lambda: page.models.layers.layers)
+    page.runs._act("export", [run.id], str(tmp_path / "net.onnx"))
+    until(lambda: page.runs.table.message.startswith("Exported to"))
+    assert (tmp_path / "net.onnx").is_file()

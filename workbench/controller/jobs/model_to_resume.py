@@ -32,6 +32,6 @@ def model_to_resume(
     if found is None or found.name != name:
         raise RunError(
             f"The model of {run.title} is built by your own code, which is not executed from a "
-            f"record. Execute the cell that defines {name}, choose it in Model, and resume again."
+            f"record. Execute the cell that defines {name}, choose it in Model, and try again."
         )
     return found

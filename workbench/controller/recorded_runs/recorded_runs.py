@@ -57,7 +57,7 @@ class RecordedRuns:
         """Ids of the last deleted runs, unless restored, and of those that were restored last."""
         self._listing = RequestThread("workbench-runs", self._on_error, self._tick, POLL_S)
         self._actions = RequestThread("workbench-run-actions", self._on_error)
-        self._exports = RunExports(view, self._run, self._actions.ask)
+        self.exports = RunExports(view, self._run, self._actions.ask)
         self.refresh()
 
     @property
@@ -105,15 +105,15 @@ class RecordedRuns:
 
     def export(self, run_id: str, path: str, *, merge_lora: bool = True) -> None:
         """Export the trained model of a run, as `Run.export`."""
-        self._exports.export(run_id, path, merge_lora=merge_lora)
+        self.exports.export(run_id, path, merge_lora=merge_lora)
 
     def quantize(self, run_id: str, path: str) -> None:
         """Export the trained model of a run as int8, and report the loss of accuracy."""
-        self._exports.quantize(run_id, path)
+        self.exports.quantize(run_id, path)
 
     def cancel(self) -> None:
         """End the export that is in progress, and those that wait for it."""
-        self._exports.cancel()
+        self.exports.cancel()
 
     def rename(self, run_id: str, name: str) -> None:
         """See `Run.rename`."""

@@ -9,6 +9,7 @@ from workbench.controller.recorded_runs.runs_view import Outcome, RunsView
 from workbench.controller.state import sentence_of
 from workbench.errors import RunFolderError
 from workbench.files.user_path import user_path
+from workbench.models import Model
 from workbench.runs import Run
 
 Report = Callable[[str], None]
@@ -30,6 +31,9 @@ class RunExports:
             load: returns the run of an id.
             ask: runs a function on the thread of the actions, which shows its errors.
         """
+        self.model_for: Callable[[Run], Model | None] = lambda _: None
+        """Returns the model of a run of the user's own code, which a record does not execute; None:
+        it needs none. See `needs_model`."""
         self._view = view
         self._load = load
         self._ask = ask
@@ -43,7 +47,8 @@ class RunExports:
 
         def write(_: Report) -> str:
             run = self._load(run_id)
-            return f"Exported to {run.export(_given(path), merge_lora=merge_lora).absolute()}."
+            given, model = _given(path), self.model_for(run)
+            return f"Exported to {run.export(given, model, merge_lora=merge_lora).absolute()}."
 
         self._start(write, "Exporting the model")
 
@@ -51,7 +56,8 @@ class RunExports:
         """Export the model of a run as int8; report the effect on size, loss and metrics."""
 
         def write(report: Report) -> str:
-            made = self._load(run_id).quantize(_given(path), report=report)
+            run, given = self._load(run_id), _given(path)
+            made = run.quantize(given, self.model_for(run), report=report)
             return repr(made._replace(path=made.path.absolute()))
 
         self._start(write, "Quantizing the model")

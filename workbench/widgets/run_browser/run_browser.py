@@ -65,7 +65,8 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
                 is shown below the list.
             on_resume: called with a run that is resumed.
             resume_refusal: returns why a run cannot be resumed now; empty: it can.
-            model_to_resume: returns the model that a run needs to be resumed; None: none.
+            model_to_resume: returns the model that a run needs to be resumed or exported; None:
+                none.
             on_restore: called with the open run, to restore its settings; None: no button.
             on_personalise: called with a run to fine-tune on own examples; None: no button.
             on_changes: called with each change of the list.
@@ -102,7 +103,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.on_compare = on_compare or self._show_comparison
         self._runs.resumption.on_resume = on_resume
         self._runs.resumption.refusal = resume_refusal
-        self._runs.resumption.model_for = model_to_resume
+        self._runs.resumption.model_for = self._runs.exports.model_for = model_to_resume
         self._runs.on_restore = on_restore
         self._runs.on_personalise = on_personalise
         self.table.folder = self._runs.folder
