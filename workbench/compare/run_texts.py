@@ -42,12 +42,9 @@ def trained_text(config: TrainingConfig) -> str:
     """Which parameters are trained, after a comma; empty: all are."""
     parts = []
     if config.requires_grad is not None:
-        shown, left = (
-            config.requires_grad[:MOST_PATTERNS],
-            len(config.requires_grad[MOST_PATTERNS:]),
-        )
-        more = f" and {left} more" if left else ""
-        parts.append(f"trained parameters: {', '.join(shown)}{more}")
+        shown, more = config.requires_grad[:MOST_PATTERNS], config.requires_grad[MOST_PATTERNS:]
+        rest = f" and {len(more)} more" if more else ""
+        parts.append(f"trained parameters: {', '.join(shown)}{rest}")
     if config.lora is not None:
         parts.append(f"LoRA of rank {config.lora.rank}")
     return "".join(f", {part}" for part in parts)

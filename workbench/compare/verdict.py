@@ -71,11 +71,10 @@ def verdict_of(
     measured = ", ".join(clauses)
     if busy:  # first: what follows must not be taken for a result
         return Verdict(f"{busy}: {measured}. {AGAIN}", BADGES["busy"], "busy")
-    level: Level = "unknown" if load is None else "quiet"
-    state = "it is not known whether the machine was quiet"
-    return Verdict(
-        f"{measured}; {state if load is None else 'the machine was quiet'}.", BADGES[level], level
-    )
+    if load is None:
+        sentence = f"{measured}; it is not known whether the machine was quiet."
+        return Verdict(sentence, BADGES["unknown"], "unknown")
+    return Verdict(f"{measured}; the machine was quiet.", BADGES["quiet"], "quiet")
 
 
 def unpaired_verdict(

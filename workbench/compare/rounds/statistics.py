@@ -83,17 +83,16 @@ def ratio(engine: np.ndarray, reference: np.ndarray, baseline: np.ndarray | None
     """
     base = reference if baseline is None else baseline
     own = _relative(engine, base)
-    against = np.empty(0) if base is reference else _relative(reference, base)
+    is_base = base is reference  # whose ratio to itself is 1 in each round
+    against = np.ones(len(own)) if is_base else _relative(reference, base)
     if len(own) == 0 or len(reference) == 0:
         return Ratio(float("nan"), float("nan"), float("nan"))
-    median = _median(own) / (1.0 if base is reference else _median(against))
-    if min(len(own), len(own if base is reference else against)) < MIN_ROUNDS:
+    median = _median(own) / _median(against)
+    if min(len(own), len(against)) < MIN_ROUNDS:
         return Ratio(median, float("nan"), float("nan"))
     count = max(len(own), len(against))
     drawn = np.random.default_rng(0).choice(count, size=(RESAMPLES, count))
-    quotients = _medians(own, drawn)
-    if base is not reference:
-        quotients = quotients / _medians(against, drawn)
+    quotients = _medians(own, drawn) / (1.0 if is_base else _medians(against, drawn))
     tail = 100 * (1 - CONFIDENCE) / 2
     low, high = np.nanpercentile(quotients, [tail, 100 - tail])
     return Ratio(median, float(low), float(high))

@@ -14,8 +14,6 @@ from workbench.run_folder.run_reader import NewPoints
 
 ROUNDS = 20
 """Target number of rounds: enough for a confidence interval, few enough for long ones."""
-
-
 LEAST_STEPS = 10
 """Fewest steps in a round of a run that is not compared: as in the charts, a stall of every few
 steps belongs to its throughput."""

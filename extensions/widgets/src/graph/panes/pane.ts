@@ -14,6 +14,7 @@ import { Minimap } from "../drawing/minimap";
 import { CanvasPainter, SvgPainter } from "../drawing/painter";
 import { type Scene, SceneMaker } from "../drawing/scene";
 import { SceneRequests } from "./scene_requests";
+import { visiblePart } from "./visible_part";
 import { step } from "./walk";
 
 export interface PaneListener {
@@ -25,8 +26,6 @@ export interface PaneListener {
 const PATIENCE_MS = 150;
 /** The smallest scale at which the first view of a graph can be read. */
 const READABLE = 0.55;
-/** Share of a surface in view below which what is selected is not brought into that part. */
-const LEAST_SEEN = 0.3;
 
 export class Pane {
   readonly root: HTMLElement;
@@ -219,16 +218,8 @@ export class Pane {
     cancelAnimationFrame(this.frame);
   }
 
-  /** The part of the surface, from its top, that neither the end of the window nor the details cover. */
   private get visible() {
-    const { width, height } = this.size;
-    const area = this.surface.getBoundingClientRect();
-    const details = this.root.closest(".wb-graph")?.querySelector(".wb-graph-side.wb-selection");
-    const cover = details?.getBoundingClientRect();
-    const beside = !cover || cover.left >= area.right || cover.top <= area.top;
-    const end = Math.min(area.bottom, window.innerHeight, beside ? Infinity : cover.top);
-    const shown = area.height ? (end - area.top) / area.height : 1;
-    return { width, height: shown > LEAST_SEEN ? height * Math.min(1, shown) : height };
+    return visiblePart(this.surface, this.size);
   }
 
   private get size() {
