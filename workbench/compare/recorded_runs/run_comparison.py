@@ -170,7 +170,9 @@ class RunComparison:
     def badge(self) -> str:
         """The verdict in a few words, for a place with little room."""
         if self._together is not None:
-            found = short_verdict(self._measured, self.reference, self.verdict().level)
+            found = short_verdict(
+                _measured_ratios(self._read().table), self.reference, self.verdict().level
+            )
             return failures_badge(self.runs) + found
         table, disturbed, _ = self._read()
         ratios = {
@@ -184,22 +186,17 @@ class RunComparison:
     def verdict(self) -> Verdict:
         """Interpretation of the ratios, in one sentence."""
         running = in_progress(self.runs)  # first: what ends meanwhile has figures of so far
+        read = self._read()  # once: of runs in progress it reads their logs
         if self._together is None:
-            found = self._verdict_apart()
+            found = self._verdict_apart(read)
         else:
-            load = self._together.comparison.load
-            found = verdict_of(self._measured, self.reference, load, len(self.runs))
-        further = [*running, self._read().missing_baseline, *resumptions(self.runs)]
+            load, ratios = self._together.comparison.load, _measured_ratios(read.table)
+            found = verdict_of(ratios, self.reference, load, len(self.runs))
+        further = [*running, read.missing_baseline, *resumptions(self.runs)]
         sentences = [found.sentence, *further, *shortfalls(self.runs), *self._damage]
         return found._replace(sentence=" ".join(filter(None, sentences)))
 
-    @property
-    def _measured(self) -> dict[str, Ratio]:
-        """The ratios of runs that were measured in lockstep."""
-        columns = self._read().table[["ratio", "ratio_low", "ratio_high"]]
-        return {str(row.Index): Ratio(*map(float, row[1:])) for row in columns.itertuples()}
-
-    def _verdict_apart(self) -> Verdict:
+    def _verdict_apart(self, read: _Read) -> Verdict:
         settings = {name: settings_of(run) for name, run in self.runs.items()}
         names = [name for name in differing(settings) if not name.startswith(MAY_DIFFER)]
         machines = [name for name in differing(settings) if name.startswith("machine.")]
@@ -207,17 +204,16 @@ class RunComparison:
             names.append("machine")
         days = dict.fromkeys(filter(None, (_day(run) for run in self.runs.values())))
         called = self._called
-        table, disturbed, _ = self._read()
-        table = table.rename(index=called)
+        table = read.table.rename(index=called)
         ratios, speeds = (
             {str(name): float(value) for name, value in table[column].items()}
             for column in ("ratio", "samples_per_s")
         )
         unlike = {called[name]: what for name, what in self._unlike.items()}
         found = unpaired_verdict(ratios, called[self.reference], [*days], names, speeds, unlike)
-        if not disturbed:
+        if not read.disturbed:
             return found
-        return Verdict(f"{disturbed} {found.sentence}", BADGES["busy"], "busy")
+        return Verdict(f"{read.disturbed} {found.sentence}", BADGES["busy"], "busy")
 
     @property
     def _missing_baseline(self) -> str:
@@ -294,3 +290,9 @@ def _day(run: Run) -> str:
         return datetime.datetime.fromtimestamp(launched).date().isoformat()
     except (OverflowError, OSError, ValueError):
         return ""
+
+
+def _measured_ratios(table: pd.DataFrame) -> dict[str, Ratio]:
+    """The ratios of runs that were measured in lockstep, by their names."""
+    columns = table[["ratio", "ratio_low", "ratio_high"]]
+    return {str(row.Index): Ratio(*map(float, row[1:])) for row in columns.itertuples()}
