@@ -28,7 +28,14 @@ from benchmarks.page import (
     run_browser,
 )
 from benchmarks.result import Result, as_markdown
-from benchmarks.runs import checkpoint, import_time, loop_overhead, personalisation, startup
+from benchmarks.runs import (
+    checkpoint,
+    import_time,
+    loop_overhead,
+    other_load,
+    personalisation,
+    startup,
+)
 from benchmarks.scale_out import distributed, federated
 from workbench.machine.machine import describe_machine, machine_sentence
 
@@ -51,6 +58,7 @@ BENCHMARKS: Mapping[str, Callable[[bool], list[Result]]] = {
     "largest-batch": largest_batch.measure,
     "layers": rewritten_layers.measure,
     "ortmodule": ortmodule_step.measure,
+    "other-load": other_load.measure,
     "aten-kernels": aten_kernels.measure,
     "padding": padding.measure,
     "page-latency": page_latency.measure,

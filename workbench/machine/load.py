@@ -20,8 +20,12 @@ import psutil
 
 from workbench.machine.threads import default_threads
 
+BUSY_CORES = 0.3
+"""Cores in use by other programs above which a machine counts as busy: up to there, the ratios of
+engines were those of a quiet machine (docs/measurements.md). A page that draws its charts uses 0.1
+to 0.2."""
 BUSY_SHARE = 0.05
-"""Share of the cores above which a machine counts as busy."""
+"""The same as a share of the cores, where that is more."""
 TICK_S = 0.01
 """Resolution of CPU times."""
 QUIET_POLL_S = 0.5
@@ -50,9 +54,11 @@ class Load(NamedTuple):
 
     @property
     def busy(self) -> bool:
-        """Whether other programs used more than `BUSY_SHARE` of the cores, clock error excluded."""
+        """Whether other programs used more than `BUSY_CORES` and more than `BUSY_SHARE` of the
+        cores, clock error excluded."""
         certain_s = self.other_s - TICK_S * (self.cores + 1)
-        return self.wall_s > 0 and certain_s > BUSY_SHARE * self.wall_s * self.cores
+        limit = max(BUSY_CORES, BUSY_SHARE * self.cores)
+        return self.wall_s > 0 and certain_s > limit * self.wall_s
 
     @property
     def sentence(self) -> str:

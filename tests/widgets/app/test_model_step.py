@@ -210,6 +210,30 @@ def test_a_module_of_the_notebook_is_chosen_by_the_name_that_it_has_there(
     until(lambda: page.models.field.value == "my_net")
 
 
+def test_the_data_of_an_own_module_are_away_while_a_sample_is_chosen(make_page: MakePage) -> None:
+    page = make_page(None)
+    step = page.models
+    x = torch.randn(64, 4)
+    names = {"net": torch.nn.Linear(4, 3), "x": x, "labels": torch.randint(0, 3, (64,))}
+    page._controller.sources.names = lambda: names
+    step.field.value = "net"
+    step.example_inputs.value = "x"
+    step.dataset.value = "x, labels"
+    until(lambda: "net is ready" in page.status.message)
+    step.field.value = "digits-mlp"
+    until(lambda: "digits-mlp is ready" in page.status.message)
+    assert (step.example_inputs.value, step.dataset.value) == ("", "")
+    step.field.value = "net"
+    until(lambda: "net is ready" in page.status.message)
+    assert (step.example_inputs.value, step.dataset.value) == ("x", "x, labels")
+    # From sample to sample what was typed stays.
+    step.field.value = "digits-mlp"
+    step.dataset.value = "digits"
+    step.field.value = "digits-cnn"
+    until(lambda: "digits-cnn is ready" in page.status.message)
+    assert step.dataset.value == "digits"
+
+
 @pytest.mark.fault
 @pytest.mark.parametrize("view", [Workbench, ModelView, ArtifactBuilder, Trainer])
 @pytest.mark.parametrize(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from workbench.controller.forms.typed_settings import TypedSettings
+from workbench.controller.setup import Setup
 from workbench.widgets.train.layer_statistics_view import LayerStatisticsView
 
 
 def test_evaluations_and_layers_of_several_engines_are_kept_apart() -> None:
-    view = LayerStatisticsView()
+    view = LayerStatisticsView(TypedSettings(Setup()))
     names = {"event": "layers", "names": ["a", "b"]}
     step = {"event": "layer_statistics", "step": 5, "update_ratios": [0.5, None]}
     view.add("one", [names, {**step, "gradient_norms": [1.0, 2.0]}])
@@ -26,3 +28,17 @@ def test_evaluations_and_layers_of_several_engines_are_kept_apart() -> None:
     view.add("one", [names, {**step, "gradient_norms": [1e300, 0.0]}])
     view.flush()
     assert np.frombuffer(view.engines[0]["values"], np.float32)[0] == np.inf
+
+
+def test_recording_is_switched_on_and_off_by_a_message() -> None:
+    typed = TypedSettings(Setup())
+    view = LayerStatisticsView(typed)
+    assert view.every == ""
+    view._on_message(view, {"kind": "record", "on": True}, [])
+    assert (view.every, typed.read.settings) == ("10", {"layer_statistics_every": 10})
+    typed.type("layer_statistics_every", "3")
+    assert view.every == "3", "as it is typed in the field"
+    view._on_message(view, {"kind": "record", "on": False}, [])
+    assert (view.every, typed.read.settings) == ("", {})
+    view._on_message(view, {"kind": "unknown"}, [])
+    assert view.every == ""

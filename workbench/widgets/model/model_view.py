@@ -34,6 +34,7 @@ from workbench.widgets.model.options import (
     model_options,
     target_options,
 )
+from workbench.widgets.model.own_data import OwnData, is_sample
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.standalone_step import StandaloneStep
 from workbench.widgets.train.task_section import sections
@@ -107,6 +108,7 @@ class ModelView(StandaloneStep):
         self.data = DataView(hint=DATA_HINT)
         self.model: Model | None = None
         self._chosen = ""
+        self._own_data: OwnData | None = None
         chosen = [self.field, self.example_inputs, self.dataset, self.target, self.groups]
         fields = area("wb-side", [*chosen, self.card])
         self.sections = sections(self.controller, "model")
@@ -148,9 +150,26 @@ class ModelView(StandaloneStep):
         self.field.problem = self.example_inputs.problem = ""  # of the choice before
 
     def _on_field(self, change: Any) -> None:
-        if change.new != self._chosen:
-            self._begin_choice(change.new)
+        if change.new == self._chosen:
+            return
+        before = self._chosen
+        self._begin_choice(change.new)
+        own = self._own_data
+        if before and is_sample(change.new) and not is_sample(before):
+            typed = (self.example_inputs, self.dataset, self.target, self.groups)
+            self._own_data = OwnData(before, *(field.value for field in typed))
+            self._choose_with_data(OwnData(change.new))  # the sample brings its own
+        elif own is not None and change.new == own.model and not self.dataset.value:
+            self._choose_with_data(own)
+        else:
             self.controller.choose_model(change.new)
+
+    def _choose_with_data(self, data: OwnData) -> None:
+        self.controller.setup.example_inputs = data.example_inputs.strip()
+        self.example_inputs.value = data.example_inputs
+        self.controller.choose_model(data.model)
+        if self.dataset.value != data.dataset:
+            self.choose_dataset(data.dataset, data.target, data.groups)
 
     def _choose_again(self) -> None:
         self._begin_choice(self.field.value)

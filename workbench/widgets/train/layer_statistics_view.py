@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import anywidget
 import numpy as np
 import traitlets
 
 from workbench.chart_series.layers import MEASURES, LayerSeries
+from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.run_folder.events import Event
 from workbench.widgets.bundle import bundle
+
+SETTING = "layer_statistics_every"
+RECORDED_EVERY = 10
+"""Steps, where the recording is switched on here."""
 
 
 class LayerStatisticsView(anywidget.AnyWidget):
@@ -31,11 +37,29 @@ class LayerStatisticsView(anywidget.AnyWidget):
     ).tag(sync=True)
     """One dict an engine that recorded steps; `values`, (2, layers, steps) float32: gradient norms,
     then update-to-weight ratios, NaN where they are not finite."""
+    every = traitlets.Unicode().tag(sync=True)
+    """Steps between two records of the next run, as it is typed; empty: none are recorded."""
 
-    def __init__(self) -> None:
+    def __init__(self, typed: TypedSettings) -> None:
+        """Create the view.
+
+        Args:
+            typed: the settings of the next run, one of which is that it records these statistics.
+        """
         super().__init__()
+        self._typed = typed
+        typed.observe(self._on_settings)
+        self._on_settings()
+        self.on_msg(self._on_message)
         self._series: dict[str, LayerSeries] = {}
         self._changed = False
+
+    def _on_settings(self) -> None:
+        self.every = self._typed.texts.get(SETTING, "")
+
+    def _on_message(self, _: Any, content: Any, __: Any) -> None:
+        if content.get("kind") == "record":
+            self._typed.type(SETTING, str(RECORDED_EVERY) if content.get("on") is True else "")
 
     def clear(self) -> None:
         """Remove all steps."""

@@ -111,9 +111,8 @@ class TrainView(View):
         # A job that has ended is active while its figure is made; another model may be chosen.
         starting = state.active and state.status not in ENDED and not state.compares
         if starting and state.message and self._parts.charts.empty:
-            # While a run starts, the charts show the current activity.
-            detail = f"{state.detail[:1].upper()}{state.detail[1:]}"
-            self._parts.charts.hint = f"{state.message} {detail}".strip()
+            # While a run starts, the charts show the current activity; the status has the time.
+            self._parts.charts.hint = state.message
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._parts.engines.update_for(model)

@@ -59,7 +59,7 @@ class Trainer(StandaloneStep):
         self.federation = FederationView()
         self.evaluation = EvaluationView()
         self.worst = WorstPredictionsView()
-        self.layers = LayerStatisticsView()
+        self.layers = LayerStatisticsView(self.controller.typed)
         self.statistics = RunStatistics()
         self.controller.typed.observe(self._on_settings)
         self._on_engines()

@@ -9,6 +9,7 @@ import "./app_bar.css";
 import { onKernelGone } from "./kernel";
 import { unbroken } from "../number_format";
 import "./page.css";
+import { Presentation } from "./presentation";
 
 interface Step {
   name: string;
@@ -66,7 +67,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
   const badge = element("span", { class: "wb-badge" });
   const verdict = element("span", { class: "wb-badge wb-verdict-badge" });
   const code = toggle("Code", "Show equivalent Python code");
-  const present = toggle("Present", "Larger type, for a projector");
+  const present = toggle("Present", "Fill the window, in larger type; Escape ends it");
   present.classList.add("wb-present");
   const badges = element("div", { class: "wb-badges" }, verdict, badge);
   const head = element("div", { class: "wb-app-head" }, title, badges, code, present);
@@ -91,6 +92,10 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     model.save_changes();
     update();
   };
+
+  /** Whether the page is presented in this view. All views have the larger type, one fills the window. */
+  let fills = model.get("presenting");
+  let presentation: Presentation | undefined;
 
   let gone = false;
   const buildTabs = () => {
@@ -160,8 +165,13 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
       busy = isBusy();
       if (used && (begins || (changes && (scrolled || isScrolled(at) || window.innerHeight <= LOW_WINDOW)))) {
         at.scrollIntoView({ block: "start" });
+        at.scrollTop = 0; // in a presentation it is the page that scrolls
       }
       if (changes) here = false;
+      // A reloaded page of a notebook that is behind another does not cover that one.
+      if (at.isConnected) fills &&= at.getClientRects().length > 0;
+      presentation ??= new Presentation(at, endPresentation);
+      presentation.show(fills && at.isConnected);
       at.classList.toggle("wb-presenting", model.get("presenting"));
       at.classList.toggle("wb-code-shown", model.get("code_shown"));
       for (const [name, tab] of tabs) {
@@ -217,16 +227,21 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     choose(to, true);
   });
   menu.addEventListener("change", () => choose(menu.value));
-  const flip = (name: "presenting" | "code_shown") => () => {
-    model.set(name, !model.get(name));
+  const set = (name: "presenting" | "code_shown", value: boolean) => {
+    model.set(name, value);
     model.save_changes();
   };
   code.addEventListener("click", () => {
-    flip("code_shown")();
+    set("code_shown", !model.get("code_shown"));
     // The panel is above what a user may have scrolled to.
     if (model.get("code_shown")) page()?.querySelector(".wb-code-panel")?.scrollIntoView({ block: "nearest" });
   });
-  present.addEventListener("click", flip("presenting"));
+  const endPresentation = () => set("presenting", false);
+  present.addEventListener("click", () => {
+    fills = !model.get("presenting");
+    set("presenting", fills);
+  });
+  model.on("change:presenting", () => (fills &&= model.get("presenting")));
   model.on("change:selected", () => {
     if (views.changing === null) selected = model.get("selected");
   });
@@ -239,7 +254,10 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     },
     signal,
   );
-  signal.addEventListener("abort", () => clearTimeout(timer));
+  signal.addEventListener("abort", () => {
+    clearTimeout(timer);
+    presentation?.show(false);
+  });
   update();
 }
 
@@ -247,7 +265,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
 function isScrolled(page: HTMLElement): boolean {
   const { top } = page.getBoundingClientRect();
   const bar = page.querySelector(".wb-top");
-  return top < 0 || top >= window.innerHeight || (bar !== null && bar.getBoundingClientRect().top > top + 1);
+  return page.scrollTop > 0 || top < 0 || top >= window.innerHeight || (bar !== null && bar.getBoundingClientRect().top > top + 1);
 }
 
 /** Whether the results of a step begin above or below what is seen. */

@@ -261,7 +261,7 @@ export class RunGrid {
     if (move !== undefined) this.moveBy(move, event.shiftKey);
     else if (key === "Space" && active !== null) this.selection.toggle(active);
     else if (key === "a" && command) this.selection.all(this.shown);
-    else if (key === "Escape") this.selection.clear();
+    else if (key === "Escape" && this.selection.ids.size > 0) this.selection.clear();
     else if (key === "Enter" && active !== null) this.listener.onOpen(active);
     else if (key === "F2" || key === "Delete") {
       if (this.selection.ids.size === 0 && active !== null) this.selection.only(active);

@@ -32,6 +32,7 @@ export function pressKey(
     "0": () => listener.onReset(),
   };
   const act = byKey[event.key];
+  if (event.key === "Escape" && state.cursor === null) return false;
   if (!act || state.store.empty || event.ctrlKey || event.metaKey || event.altKey) return false;
   act();
   if (state.cursor !== null) listener.onRead(sentence());

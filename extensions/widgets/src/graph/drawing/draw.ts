@@ -37,7 +37,7 @@ export function draw(painter: Painter, data: GraphData, scene: Scene, look: Look
   const seen = (box: Box) =>
     box.x < view.right && box.y < view.bottom && box.x + box.width > view.left && box.y + box.height > view.top;
   const boxes = scene.boxes.filter(seen);
-  for (const box of boxes) if (box.open) drawGroup(painter, data, box, look, view);
+  for (const box of boxes) if (box.open) drawGroup(painter, box, look);
   const { palette } = look;
   const width = view.scale < SMALLEST_TEXT ? 1.6 : 1.1;
   for (const line of scene.lines) {
@@ -49,10 +49,11 @@ export function draw(painter: Painter, data: GraphData, scene: Scene, look: Look
   }
   const connections = look.selected === null ? [] : connectionsOf(scene, look.selected);
   for (const line of connections) painter.line(line, { color: palette.accent, width: 1.8, arrow: true });
+  for (const box of boxes) if (box.open) drawTitle(painter, data, box, look, view);
   for (const box of boxes) if (!box.open) drawBox(painter, data, box, look, view);
 }
 
-function drawGroup(painter: Painter, data: GraphData, box: Box, look: Look, view: View): void {
+function drawGroup(painter: Painter, box: Box, look: Look): void {
   const { palette } = look;
   const isSelected = look.selected === box.item;
   painter.box(box.x, box.y, box.width, box.height, {
@@ -62,7 +63,12 @@ function drawGroup(painter: Painter, data: GraphData, box: Box, look: Look, view
     width: isSelected ? 2.5 : 1,
     radius: 8,
   });
+}
+
+/** The bar with the name of an open group: lines that cross it pass beneath. */
+function drawTitle(painter: Painter, data: GraphData, box: Box, { palette }: Look, view: View): void {
   if (view.scale < 0.2) return;
+  painter.box(box.x + 2, box.y + 2, box.width - 4, GROUP_HEAD - 4, { fill: palette.raised, radius: 6 });
   const size = view.scale < SMALLEST_TEXT ? Math.min(26, 10 / view.scale) : 12;
   const label = data.label(box.item);
   painter.text(box.x + 12, box.y + GROUP_HEAD / 2 + 1, "▾", { size, color: palette.muted });

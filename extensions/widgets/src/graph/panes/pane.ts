@@ -45,8 +45,8 @@ export class Pane {
   private palette: Palette | null = null;
   private painter: CanvasPainter | null = null;
   private frame = 0;
-  /** Whether the user has panned or zoomed, which fixes the view. */
-  private moved = false;
+  /** What stays in view when the surface is resized; nothing once the user has panned or zoomed. */
+  private inView: "beginning" | "whole" | "nothing" = "beginning";
   private seenWidth = 0;
 
   constructor(
@@ -147,7 +147,7 @@ export class Pane {
   look(item: Item): void {
     const box = this.scene?.box.get(item);
     if (!box) return;
-    this.moved = true;
+    this.inView = "nothing";
     if (this.camera.scale < READABLE) {
       const { width, height } = this.visible;
       this.camera.scale = 0.8;
@@ -168,6 +168,7 @@ export class Pane {
 
   fit(): void {
     if (!this.scene) return;
+    this.inView = "whole";
     this.camera.fit(this.scene, this.visible);
     this.redraw();
   }
@@ -175,13 +176,13 @@ export class Pane {
   /** Scales by `factor` around a point of the surface: its middle, if none is given. */
   zoom(factor: number, at?: Point): void {
     const { width, height } = this.size;
-    this.moved = true;
+    this.inView = "nothing";
     this.camera.zoom(factor, at ?? { x: width / 2, y: height / 2 });
     this.redraw();
   }
 
   pan(dx: number, dy: number): void {
-    this.moved = true;
+    this.inView = "nothing";
     this.camera.pan(dx, dy);
     this.redraw();
   }
@@ -275,11 +276,12 @@ export class Pane {
     };
   }
 
-  /** Keeps what is in the middle there; until the user has moved, shows what is shown at first. */
+  /** Keeps what is in the middle there, unless all of the graph or its beginning is in view. */
   private resize(): void {
     const { size } = this;
     if (!size.width || !size.height) return;
-    if (this.scene && !this.moved) this.camera.begin(this.scene, size, READABLE, this.minimap.size);
+    if (this.scene && this.inView === "beginning") this.camera.begin(this.scene, size, READABLE, this.minimap.size);
+    else if (this.scene && this.inView === "whole") this.camera.fit(this.scene, this.visible);
     else this.camera.x += (this.seenWidth - size.width) / 2 / this.camera.scale;
     this.seenWidth = size.width;
     this.redraw();

@@ -18,6 +18,8 @@ interface Engine {
 
 interface Traits {
   engines: Engine[];
+  /** Steps between two records of the next run, as it is typed; empty: none are recorded. */
+  every: string;
 }
 
 const MEASURES = [
@@ -71,10 +73,13 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   );
   const label = { role: "group", tabindex: "0", "aria-label": "Statistics by layer" };
   const pointed = element("p", { class: "wb-note wb-pointed", "aria-hidden": "true" });
+  const scroll = element("div", { class: "wb-scroll", ...label }, table);
+  const record = element("button", { type: "button", class: "wb-toggle" });
+  record.addEventListener("click", () => model.send({ kind: "record", on: !model.get("every") }));
   el.append(
-    element("div", { class: "wb-section-head" }, element("h2", {}, "Layers"), tools),
+    element("div", { class: "wb-section-head" }, element("h2", {}, "Layers"), tools, record),
     note,
-    element("div", { class: "wb-scroll", ...label }, table),
+    scroll,
     pointed,
   );
 
@@ -104,7 +109,11 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
 
   const update = () => {
     const engines = model.get("engines");
-    el.hidden = engines.length === 0;
+    const none = engines.length === 0;
+    tools.hidden = scroll.hidden = pointed.hidden = none;
+    const every = model.get("every");
+    record.hidden = !none && every !== "";
+    record.textContent = every ? "Do not record them" : none ? "Record them" : "Record the next run too";
     const names = engines.map(({ engine }) => engine);
     if (names.join() !== [...choice.options].map(({ value }) => value).join()) {
       const kept = choice.value;
@@ -114,7 +123,11 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     chooser.hidden = names.length < 2;
     buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === measure)));
     const chosen = engines.find(({ engine }) => engine === choice.value) ?? engines[0];
-    if (!chosen) return;
+    if (!chosen) {
+      const next = every ? `are recorded every ${every} steps, from the next run on.` : "are not recorded.";
+      note.textContent = `Gradient norm and update-to-weight ratio of each layer ${next}`;
+      return;
+    }
     const series = seriesOf(chosen, measure);
     const range = extent(series);
     const shades = range ? ` Faint is ${shortNumber(range[0])}, strong ${shortNumber(range[1])}, by logarithm.` : "";
@@ -133,7 +146,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     );
   };
   choice.addEventListener("change", update);
-  model.on("change:engines", update);
+  for (const name of ["engines", "every"] as const) model.on(`change:${name}`, update);
   onThemeChange(update, signal);
   update();
 }
