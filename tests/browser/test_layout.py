@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from playwright.sync_api import Page, expect
 
@@ -92,6 +93,63 @@ def test_the_buttons_and_a_curve_are_seen_together_on_a_projector(
     expect(notebook.chart("Loss").locator("visible=true")).to_be_in_viewport(ratio=1)
     expect(page.locator(".wb-verdict").locator("visible=true")).to_be_in_viewport(ratio=1)
     expect(notebook.button("Compare")).to_be_in_viewport(ratio=1)
+
+
+def test_a_presentation_fills_the_window_until_escape_or_a_question(
+    open_notebook: MakeNotebook, page: Page
+) -> None:
+    page.set_viewport_size(PROJECTOR)
+    notebook = open_fake(open_notebook, step_ms=10)
+    shown, present = page.locator(".wb-page"), notebook.button("Present")
+    scroll = "document.querySelector('.jp-WindowedPanel-outer').scrollTop"
+    before, place = page.evaluate(scroll), shown.bounding_box()
+    cells = page.locator(".jp-CodeCell").count()
+    assert place is not None and place["width"] < PROJECTOR["width"]
+    present.click()
+    assert shown.bounding_box() == {"x": 0, "y": 0, **PROJECTOR}
+    expect(present).to_be_focused()
+    # The tabs, without a menu in their place, the charts and the buttons.
+    notebook.go_to("Train")
+    notebook.button("Train").click()
+    notebook.wait_for_step(3)
+    for metric in ("Loss", "Throughput"):
+        expect(notebook.chart(metric).locator("visible=true")).to_be_in_viewport(ratio=1)
+    for name in ("Train", "Pause", "Stop"):
+        expect(notebook.button(name)).to_be_in_viewport(ratio=1)
+    memory = notebook.chart("Memory").locator("visible=true")
+    memory.evaluate("one => one.scrollIntoView({block: 'end'})")
+    expect(notebook.button("Stop")).to_be_in_viewport(ratio=1)
+    assert once_settled(page, OVERLAPPING) == []
+    # A step of the page begins at its top, and keys do nothing to the notebook behind it.
+    notebook.go_to("Model")
+    expect(page.locator(".wb-step-model h2").first).to_be_in_viewport(ratio=1)
+    page.mouse.click(PROJECTOR["width"] - 3, PROJECTOR["height"] - 3)
+    page.keyboard.press("b")
+    assert page.locator(".jp-CodeCell").count() == cells
+    # A chart has Escape first, while it has a cursor.
+    notebook.go_to("Train")
+    notebook.chart("Loss").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("Escape")
+    expect(present).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Escape")
+    expect(present).to_have_attribute("aria-pressed", "false")
+    assert page.evaluate(scroll) == before
+    notebook.button("Stop").click()
+    notebook.wait_for_end()
+    # What JupyterLab asks is not hidden behind the page.
+    present.click()
+    expect(present).to_have_attribute("aria-pressed", "true")
+    page.evaluate("void window.jupyterapp.commands.execute('kernelmenu:restart')")
+    page.get_by_role("button", name=re.compile("^Cancel")).click()
+    expect(present).to_have_attribute("aria-pressed", "false")
+    # A reload shows it as it was.
+    present.click()
+    page.wait_for_timeout(500)
+    notebook.load()
+    expect(present).to_have_attribute("aria-pressed", "true", timeout=SLOW_MS)
+    expect(shown).to_have_css("position", "fixed")
+    present.click()
 
 
 def once_settled(page: Page, script: str) -> list[object]:

@@ -2,6 +2,9 @@
 
 import { OWN_KEYS } from "../own_keys";
 
+/** A page that fills the window, beside whose widgets a click may go. */
+const PRESENTED = ".wb-page[popover]";
+
 const GUARDED = Symbol.for("workbench.keys");
 
 /**
@@ -24,7 +27,7 @@ export function guardKeys(): void {
     "keydown",
     (event) => {
       const at = event.target instanceof Element ? event.target : null;
-      if (!at?.closest(".wb")) return;
+      if (!at?.closest(`.wb, ${PRESENTED}`)) return;
       // The element itself: shortcuts of what has the focus are found before those of what is around it.
       if (!isOfThePage(event)) {
         if (marked.delete(at)) at.removeAttribute(OWN_KEYS);
