@@ -136,3 +136,6 @@ def test_how_many_parameters_are_trained_is_said_where_some_are_frozen() -> None
         "digits-mlp is ready.",
     ]
     assert "Correct" in told[-2].message or "wrong" in told[-2].message
+    typed.type("lora", "yes")  # kept for the next model that is chosen
+    readiness.update()
+    assert "with LoRA adapters trained in place of its parameters." in told[-1].message

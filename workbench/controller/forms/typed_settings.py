@@ -128,10 +128,12 @@ class TypedSettings:
 
     @property
     def frozen_text(self) -> str:
-        """How many parameters are trained, after the name of the model; empty: all, or it is not
+        """What is trained, after the name of the model; empty: all parameters, or it is not
         known."""
         with self._lock:
             trained, model = self.trained_names, self._model
+            if model is not None and self.read.settings.get("lora") is not None:
+                return ", with LoRA adapters trained in place of its parameters"
         if trained is None or model is None:
             return ""
         return f", with {len(trained)} of {len(model.parameter_names)} parameters trained"

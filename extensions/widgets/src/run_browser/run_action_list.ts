@@ -46,7 +46,7 @@ export const ACTIONS: Action[] = [
   { name: "open", label: "Open", refusal: all(one, readable) },
   {
     name: "compare",
-    label: "Compare",
+    label: "Compare runs",
     refusal: all((rows) => (rows.length > 1 ? "" : "Select two runs or more."), readable),
     hiddenToo: true,
   },
@@ -72,7 +72,7 @@ export const ACTIONS: Action[] = [
   },
   {
     name: "stop",
-    label: "Stop",
+    label: "Stop runs",
     refusal: (rows) => (rows.some(isActive) ? "" : "None of these runs is in progress."),
   },
   {

@@ -189,8 +189,8 @@ describe("what is done with runs of the table", () => {
     press("Delete");
     expect(model.sent.at(-1)).toEqual({ kind: "act", name: "delete", runs: ["b", "c"], text: "" });
     model.receive("query", "too");
-    expect(button("Compare").getAttribute("aria-disabled")).toBe("false");
-    button("Compare").click();
+    expect(button("Compare runs").getAttribute("aria-disabled")).toBe("false");
+    button("Compare runs").click();
     expect(model.sent.at(-1)).toEqual({ kind: "act", name: "compare", runs: ["c", "a", "b"], text: "" });
   });
 
@@ -209,11 +209,11 @@ describe("what is done with runs of the table", () => {
     press("ArrowDown");
     press(" ");
     expect(button("Delete").title).toBe("Stop the run before it is deleted.");
-    expect(button("Compare").title).toBe("Select two runs or more.");
+    expect(button("Compare runs").title).toBe("Select two runs or more.");
     const before = model.sent.length;
-    button("Compare").click();
+    button("Compare runs").click();
     expect(model.sent).toHaveLength(before);
-    expect(button("Stop").getAttribute("aria-disabled")).toBe("false");
+    expect(button("Stop runs").getAttribute("aria-disabled")).toBe("false");
     model.rows([row("a", { status: "unreadable", reason: "Written by a newer workbench." })]);
     expect(button("Open").title).toBe("Written by a newer workbench.");
   });
