@@ -104,7 +104,8 @@ def test_a_presentation_fills_the_window_until_escape_or_a_question(
     scroll = "document.querySelector('.jp-WindowedPanel-outer').scrollTop"
     before, place = page.evaluate(scroll), shown.bounding_box()
     cells = page.locator(".jp-CodeCell").count()
-    assert place is not None and place["width"] < PROJECTOR["width"]
+    assert place is not None
+    assert place["width"] < PROJECTOR["width"]
     present.click()
     assert shown.bounding_box() == {"x": 0, "y": 0, **PROJECTOR}
     expect(present).to_be_focused()
