@@ -320,6 +320,18 @@ def test_which_parameters_were_trained_is_said_where_others_were_frozen() -> Non
     assert "parameters" not in outcome_of(write_run("b", [], {"status": "completed"}))
 
 
+@pytest.mark.parametrize(
+    ("loss", "value", "is_said"), [("nll", -0.4, True), ("nll", 0.4, False), ("mse", -0.4, False)]
+)
+def test_a_loss_that_log_probabilities_do_not_have_is_pointed_at(
+    loss: str, value: float, is_said: bool
+) -> None:
+    evaluation = {"loss": value, "accuracy": None, "confusion": None}
+    summary = {"status": "completed", "evaluation": evaluation}
+    said = outcome_of(write_run("a", [steps(1, [0.1])], summary, loss=loss))
+    assert ("nll takes log-probabilities" in said) is is_said
+
+
 def test_throughputs_of_several_engines_on_a_busy_machine_have_a_caveat() -> None:
     load = {"event": "load", "step": 30, "wall_s": 10.0, "other_s": 12.0, "cores": 2}
     done = {"status": "completed"}

@@ -13,6 +13,10 @@ from workbench.runs.failure import kept_checkpoint, log_line
 from workbench.runs.run_title import step_word, trained_by
 
 DIVERGED = "not finite (a lower learning rate may help)"
+NEGATIVE = (
+    "A negative loss: nll takes log-probabilities, as of LogSoftmax; for outputs that are none, "
+    "choose cross_entropy."
+)
 
 
 def name_of(run: Run) -> str:
@@ -106,4 +110,7 @@ def _outcome_sentence(run: Run) -> str:
         if evaluation["accuracy"] is not None:
             reached += f", test accuracy {100 * evaluation['accuracy']:.1f} %"
     steps = f"{done:,} {step}{'' if done == 1 else 's'}"
-    return f"Trained {name}: {steps}{reached}{trained_text(run.config)}. {run.reason}".rstrip()
+    trained = f"Trained {name}: {steps}{reached}{trained_text(run.config)}."
+    negative = evaluation and evaluation["loss"] is not None and evaluation["loss"] < 0
+    why = NEGATIVE if negative and run.config.loss == "nll" else ""
+    return " ".join(filter(None, (trained, why, run.reason)))
