@@ -139,3 +139,18 @@ def test_how_many_parameters_are_trained_is_said_where_some_are_frozen() -> None
     typed.type("lora", "yes")  # kept for the next model that is chosen
     readiness.update()
     assert "with LoRA adapters trained in place of its parameters." in told[-1].message
+
+
+def test_a_profile_in_progress_is_not_replaced_by_what_else_becomes_known() -> None:
+    told: list[State] = []
+    readiness = Readiness(told.append, TypedSettings(Setup()))
+    readiness.show_model(wb.load_model("digits-mlp"))
+    readiness.show_data(DataPreview("digits", ()))
+    readiness.show_profile(None, "timing the nodes")
+    readiness.show_data(DataPreview("digits", ()))
+    assert told[-1].message == "Profiling digits-mlp: timing the nodes …"
+    assert told[-1].stoppable
+    readiness.show_profile(None)
+    assert told[-1].message == "The profile was stopped."
+    readiness.update()
+    assert "digits-mlp is ready" in told[-1].message

@@ -68,7 +68,8 @@ class Readiness(View):
         """That a model has no dataset yet, in a sentence, which is no error."""
         self._task = ""
         """Progress of a task that measures, in a sentence; empty: none does."""
-        self._profiling = False
+        self._profiling = ""
+        """Progress of a profile, in a sentence; empty: there is none in progress."""
         self._generating = ""
         """Progress of the artifacts that are being generated, in a sentence; empty: none are."""
 
@@ -115,12 +116,12 @@ class Readiness(View):
             self._show(State("idle", "idle", f"Stopped generating {of}."))
 
     def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
-        self._profiling = bool(doing)
+        self._profiling = ""
         if self._model is None:
             return
         if doing:
-            text = f"Profiling {self._model.name}: {doing} …"
-            self._show(State("idle", "busy", text, stoppable=True))
+            self._profiling = f"Profiling {self._model.name}: {doing} …"
+            self.update()
         elif profile is not None:
             doubts = dict.fromkeys(doubt_sentence(each) for each in profile.engines if each.useless)
             text = " ".join([f"Profiled {self._model.name}.", *doubts])
@@ -148,9 +149,11 @@ class Readiness(View):
             if not self._has_result():  # of a job since the model was chosen
                 self._show(State("idle", "busy", loading_text(self.loading)))
             return
-        if self._generating or self._task:
-            stoppable = bool(self._generating)
-            self._show(State("idle", "busy", self._generating or self._task, stoppable=stoppable))
+        if doing := self._generating or self._profiling:
+            self._show(State("idle", "busy", doing, stoppable=True))
+            return
+        if self._task:
+            self._show(State("idle", "busy", self._task))
             return
         wrong = self._wrong_model or self._wrong_data or self._wrong_artifacts
         if wrong:
@@ -166,7 +169,7 @@ class Readiness(View):
         """What can be pressed, and what is typed that prevents the rest."""
         wrong = refusal(self._typed.wrong())
         if not wrong:
-            return f"{name} is ready{self._typed.frozen_text}. {self.hint}".rstrip()
+            return f"{name} is ready{self._typed.trained_text}. {self.hint}".rstrip()
         if self.hint == PRESS_EITHER:  # else there is one button only
             for step in ("train", "compare"):
                 if not self._typed.wrong(step):

@@ -213,25 +213,46 @@ def test_a_module_of_the_notebook_is_chosen_by_the_name_that_it_has_there(
 def test_the_data_of_an_own_module_are_away_while_a_sample_is_chosen(make_page: MakePage) -> None:
     page = make_page(None)
     step = page.models
-    x = torch.randn(64, 4)
-    names = {"net": torch.nn.Linear(4, 3), "x": x, "labels": torch.randint(0, 3, (64,))}
+    labels = torch.randint(0, 3, (64,))
+    net = torch.nn.Linear(4, 3)
+    names = {"net": net, "net2": net, "x": torch.randn(64, 4), "labels": labels}
     page._controller.sources.names = lambda: names
-    step.field.value = "net"
-    step.example_inputs.value = "x"
-    step.dataset.value = "x, labels"
-    until(lambda: "net is ready" in page.status.message)
-    step.field.value = "digits-mlp"
+
+    def choose(name: str) -> tuple[str, str]:
+        step.field.value = name
+        until(lambda: f"{name} is ready" in page.status.message)
+        return step.example_inputs.value, step.dataset.value
+
+    step.field.value, step.example_inputs.value, step.dataset.value = "net", "x", "x, labels"
+    assert choose("net") == ("x", "x, labels")
+    assert choose("digits-mlp") == ("", "")
+    assert choose("net") == ("x", "x, labels")
+    # What was chosen between is no model, or none.
+    for other in ("digits-mpl", ""):
+        step.field.value = other
+        until(lambda: page.models.model is None)
+        assert choose("digits-mlp") == ("", "")
+        assert choose("net") == ("x", "x, labels")
+    page.models.choose("digits-mlp")
     until(lambda: "digits-mlp is ready" in page.status.message)
     assert (step.example_inputs.value, step.dataset.value) == ("", "")
+    # What was cleared on purpose does not come back, and from own to own what is typed stays.
+    assert choose("net") == ("x", "x, labels")
+    step.dataset.value = ""
+    until(lambda: "needs a dataset" in page.status.message)
+    step.field.value = "net2"
+    until(lambda: "net2 needs a dataset" in page.status.message)
     step.field.value = "net"
-    until(lambda: "net is ready" in page.status.message)
-    assert (step.example_inputs.value, step.dataset.value) == ("x", "x, labels")
-    # From sample to sample what was typed stays.
-    step.field.value = "digits-mlp"
-    step.dataset.value = "digits"
-    step.field.value = "digits-cnn"
+    until(lambda: "net needs a dataset" in page.status.message)
+    assert (step.example_inputs.value, step.dataset.value) == ("x", "")
+
+
+def test_from_sample_to_sample_a_typed_dataset_stays(make_page: MakePage) -> None:
+    page = make_page("digits-mlp")
+    page.models.dataset.value = "digits"
+    page.models.field.value = "digits-cnn"
     until(lambda: "digits-cnn is ready" in page.status.message)
-    assert step.dataset.value == "digits"
+    assert page.models.dataset.value == "digits"
 
 
 @pytest.mark.fault

@@ -33,12 +33,13 @@ def test_evaluations_and_layers_of_several_engines_are_kept_apart() -> None:
 def test_recording_is_switched_on_and_off_by_a_message() -> None:
     typed = TypedSettings(Setup())
     view = LayerStatisticsView(typed)
-    assert view.every == ""
+    assert view.every == 0
     view._on_message(view, {"kind": "record", "on": True}, [])
-    assert (view.every, typed.read.settings) == ("10", {"layer_statistics_every": 10})
-    typed.type("layer_statistics_every", "3")
-    assert view.every == "3", "as it is typed in the field"
+    assert (view.every, typed.read.settings) == (10, {"layer_statistics_every": 10})
+    for text, every in (("3", 3), ("abc", 0), ("0", 0)):
+        typed.type("layer_statistics_every", text)
+        assert view.every == every, "as far as it is a setting"
     view._on_message(view, {"kind": "record", "on": False}, [])
-    assert (view.every, typed.read.settings) == ("", {})
+    assert (view.every, typed.texts["layer_statistics_every"]) == (0, "")
     view._on_message(view, {"kind": "unknown"}, [])
-    assert view.every == ""
+    assert view.every == 0

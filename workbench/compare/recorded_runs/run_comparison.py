@@ -169,24 +169,25 @@ class RunComparison:
     @property
     def badge(self) -> str:
         """The verdict in a few words, for a place with little room."""
+        table, disturbed, _ = read = self._read()
         if self._together is not None:
-            found = short_verdict(
-                _measured_ratios(self._read().table), self.reference, self.verdict().level
-            )
+            level = self._verdict(read, ()).level
+            found = short_verdict(_measured_ratios(table), self.reference, level)
             return failures_badge(self.runs) + found
-        table, disturbed, _ = self._read()
         ratios = {
             self._called[str(name)]: Ratio(float(value), math.nan, math.nan)
             for name, value in table["ratio"].items()
         }
-        level: Level = "busy" if disturbed else "unpaired"
+        level = "busy" if disturbed else "unpaired"
         found = short_verdict(ratios, self._called[self.reference], level, paired=False)
         return failures_badge(self.runs) + found
 
     def verdict(self) -> Verdict:
         """Interpretation of the ratios, in one sentence."""
         running = in_progress(self.runs)  # first: what ends meanwhile has figures of so far
-        read = self._read()  # once: of runs in progress it reads their logs
+        return self._verdict(self._read(), running)  # once: of runs in progress it reads their logs
+
+    def _verdict(self, read: _Read, running: Sequence[str]) -> Verdict:
         if self._together is None:
             found = self._verdict_apart(read)
         else:

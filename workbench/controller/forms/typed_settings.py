@@ -117,26 +117,35 @@ class TypedSettings:
 
     @property
     def trained_names(self) -> frozenset[str] | None:
-        """The parameters that are trained; None: all, or it is not known."""
+        """The parameters of the model that are trained, none with LoRA; None: all, or it is not
+        known."""
         with self._lock:
+            if self._model is None:
+                return None
+            if self._trains_adapters:
+                return frozenset()
             patterns = self.read.settings.get("requires_grad")
-            if self._model is None or not patterns or "requires_grad" in self.read.problems:
+            if not patterns or "requires_grad" in self.read.problems:
                 return None
             names = self._model.parameter_names
             trained = frozenset(trainable_names(names, patterns))
         return None if len(trained) == len(names) else trained
 
     @property
-    def frozen_text(self) -> str:
+    def trained_text(self) -> str:
         """What is trained, after the name of the model; empty: all parameters, or it is not
         known."""
         with self._lock:
             trained, model = self.trained_names, self._model
-            if model is not None and self.read.settings.get("lora") is not None:
+            if trained is None or model is None:
+                return ""
+            if self._trains_adapters:
                 return ", with LoRA adapters trained in place of its parameters"
-        if trained is None or model is None:
-            return ""
         return f", with {len(trained)} of {len(model.parameter_names)} parameters trained"
+
+    @property
+    def _trains_adapters(self) -> bool:
+        return self.read.settings.get("lora") is not None
 
     @property
     def problems(self) -> dict[str, str]:

@@ -34,7 +34,7 @@ from workbench.widgets.model.options import (
     model_options,
     target_options,
 )
-from workbench.widgets.model.own_data import OwnData, is_sample
+from workbench.widgets.model.own_data import DataTexts, OwnData
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.standalone_step import StandaloneStep
 from workbench.widgets.train.task_section import sections
@@ -108,7 +108,8 @@ class ModelView(StandaloneStep):
         self.data = DataView(hint=DATA_HINT)
         self.model: Model | None = None
         self._chosen = ""
-        self._own_data: OwnData | None = None
+        self._filling = False
+        self.own_data = OwnData()
         chosen = [self.field, self.example_inputs, self.dataset, self.target, self.groups]
         fields = area("wb-side", [*chosen, self.card])
         self.sections = sections(self.controller, "model")
@@ -132,7 +133,7 @@ class ModelView(StandaloneStep):
         name = found.name if isinstance(found, Model) else found
         self._begin_choice(name)
         self.field.value = name
-        self.controller.choose_model(found)
+        self._choose(found)
 
     def choose_dataset(self, dataset: str, target: str = "", groups: str = "") -> None:
         """Choose a dataset as if it had been typed.
@@ -142,33 +143,36 @@ class ModelView(StandaloneStep):
             target: target of a .csv or .npz file.
             groups: group column of a .csv file.
         """
-        self.target.value, self.groups.value = target, groups
-        self.dataset.value = dataset
+        fields = (self.dataset, self.target, self.groups)
+        before = [field.value for field in fields]
+        self._filling = True
+        try:
+            for field, value in zip(fields, (dataset, target, groups), strict=True):
+                field.value = value
+        finally:
+            self._filling = False
+        if [field.value for field in fields] != before:
+            self._show_columns()
+            self._choose_dataset()
 
     def _begin_choice(self, name: str) -> None:
         self._chosen = name
         self.field.problem = self.example_inputs.problem = ""  # of the choice before
 
     def _on_field(self, change: Any) -> None:
-        if change.new == self._chosen:
-            return
-        before = self._chosen
-        self._begin_choice(change.new)
-        own = self._own_data
-        if before and is_sample(change.new) and not is_sample(before):
-            typed = (self.example_inputs, self.dataset, self.target, self.groups)
-            self._own_data = OwnData(before, *(field.value for field in typed))
-            self._choose_with_data(OwnData(change.new))  # the sample brings its own
-        elif own is not None and change.new == own.model and not self.dataset.value:
-            self._choose_with_data(own)
-        else:
-            self.controller.choose_model(change.new)
+        if change.new != self._chosen:
+            self._begin_choice(change.new)
+            self._choose(change.new)
 
-    def _choose_with_data(self, data: OwnData) -> None:
-        self.controller.setup.example_inputs = data.example_inputs.strip()
-        self.example_inputs.value = data.example_inputs
-        self.controller.choose_model(data.model)
-        if self.dataset.value != data.dataset:
+    def _choose(self, model: Model | str) -> None:
+        """Choose the model that the field names, with the data that belong to it."""
+        typed = (self.example_inputs, self.dataset, self.target, self.groups)
+        data = self.own_data.for_choice(self._chosen, DataTexts(*(each.value for each in typed)))
+        if data is not None:
+            self.controller.setup.example_inputs = data.example_inputs.strip()
+            self.example_inputs.value = data.example_inputs
+        self.controller.choose_model(model)
+        if data is not None:
             self.choose_dataset(data.dataset, data.target, data.groups)
 
     def _choose_again(self) -> None:
@@ -183,6 +187,8 @@ class ModelView(StandaloneStep):
             self.controller.choose_model(self._chosen)
 
     def _on_dataset(self, _: Any) -> None:
+        if self._filling:
+            return
         # Names of the previous file are reset, unless this one has them too.
         source = self.dataset.value
         offered = {self.target: target_names(source), self.groups: csv_columns(source)}
@@ -193,7 +199,7 @@ class ModelView(StandaloneStep):
         self._choose_dataset()
 
     def _on_column(self, _: Any) -> None:
-        if has_target_field(self.dataset.value):
+        if has_target_field(self.dataset.value) and not self._filling:
             self._choose_dataset()
 
     def _choose_dataset(self) -> None:
@@ -257,6 +263,7 @@ class ModelStepView(View):
         if model is None:
             self._step.card.clear("" if problem else CARD_HINT)
         else:
+            self._step.own_data.loaded(model.name, self._step.field.value)
             self._step.card.show(model)
 
     def show_layers(self, rows: Sequence[LayerRow] | None, *, loading: bool = False) -> None:

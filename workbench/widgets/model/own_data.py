@@ -1,22 +1,53 @@
-"""The data that were chosen for a model of one's own, while a sample has its own in their place."""
+"""Keeps the data that were chosen for a model of one's own while a sample brings its own."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 
-class OwnData(NamedTuple):
-    """What was typed for a model that is no sample."""
+class DataTexts(NamedTuple):
+    """Texts of the fields of example inputs and data."""
 
-    model: str
     example_inputs: str = ""
     dataset: str = ""
     target: str = ""
     groups: str = ""
 
 
-def is_sample(name: str) -> bool:
-    """Whether a model of this name brings its own data."""
+class OwnData:
+    """The data of the last model that is no sample; they come back with it."""
+
+    def __init__(self) -> None:
+        self._model = ""
+        """That model, while it is chosen."""
+        self._away: tuple[str, DataTexts] | None = None
+        """It and its data, while a sample is chosen."""
+
+    def loaded(self, name: str, source: str) -> None:
+        """A model of this name was loaded from the text in its field."""
+        self._model = "" if _is_sample(name) else source
+
+    def replaced(self) -> None:
+        """The data of the model have been replaced, and are not kept."""
+        self._model = ""
+
+    def for_choice(self, source: str, typed: DataTexts) -> DataTexts | None:
+        """The data to fill in as a model is chosen; None: those that are typed stay.
+
+        Args:
+            source: text of the field of the model.
+            typed: those of the data.
+        """
+        if self._model and _is_sample(source):
+            self._away, self._model = (self._model, typed), ""
+            return DataTexts()
+        if self._away is None or self._away[0] != source or typed.dataset:
+            return None
+        (_, data), self._away = self._away, None
+        return data
+
+
+def _is_sample(name: str) -> bool:
     from sample_models import SAMPLES
 
     return name in SAMPLES

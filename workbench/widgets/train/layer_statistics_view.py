@@ -37,8 +37,8 @@ class LayerStatisticsView(anywidget.AnyWidget):
     ).tag(sync=True)
     """One dict an engine that recorded steps; `values`, (2, layers, steps) float32: gradient norms,
     then update-to-weight ratios, NaN where they are not finite."""
-    every = traitlets.Unicode().tag(sync=True)
-    """Steps between two records of the next run, as it is typed; empty: none are recorded."""
+    every = traitlets.Int(0).tag(sync=True)
+    """Steps between two records of the next run; 0: none are recorded."""
 
     def __init__(self, typed: TypedSettings) -> None:
         """Create the view.
@@ -55,7 +55,8 @@ class LayerStatisticsView(anywidget.AnyWidget):
         self._changed = False
 
     def _on_settings(self) -> None:
-        self.every = self._typed.texts.get(SETTING, "")
+        read = self._typed.read
+        self.every = 0 if SETTING in read.problems else read.settings.get(SETTING) or 0
 
     def _on_message(self, _: Any, content: Any, __: Any) -> None:
         if content.get("kind") == "record":

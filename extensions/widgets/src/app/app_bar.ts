@@ -24,6 +24,8 @@ interface Step {
 interface Views {
   /** The view in which a user changes the step just now. */
   changing: object | null;
+  /** The view that fills the window. */
+  filling: object | null;
 }
 
 interface Traits {
@@ -68,7 +70,6 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
   const verdict = element("span", { class: "wb-badge wb-verdict-badge" });
   const code = toggle("Code", "Show equivalent Python code");
   const present = toggle("Present", "Fill the window, in larger type; Escape ends it");
-  present.classList.add("wb-present");
   const badges = element("div", { class: "wb-badges" }, verdict, badge);
   const head = element("div", { class: "wb-app-head" }, title, badges, code, present);
   const rail = element("div", { role: "tablist", "aria-label": "Steps", class: "wb-rail" });
@@ -168,10 +169,14 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
         at.scrollTop = 0; // in a presentation it is the page that scrolls
       }
       if (changes) here = false;
-      // A reloaded page of a notebook that is behind another does not cover that one.
-      if (at.isConnected) fills &&= at.getClientRects().length > 0;
       presentation ??= new Presentation(at, endPresentation);
-      presentation.show(fills && at.isConnected);
+      if (at.isConnected) {
+        // After a reload it is one view of several, and none of a notebook that is behind another.
+        fills &&= (views.filling ?? own) === own && at.getClientRects().length > 0;
+        if (fills) views.filling = own;
+        else if (views.filling === own) views.filling = null;
+        presentation.show(fills);
+      }
       at.classList.toggle("wb-presenting", model.get("presenting"));
       at.classList.toggle("wb-code-shown", model.get("code_shown"));
       for (const [name, tab] of tabs) {
@@ -257,6 +262,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
   signal.addEventListener("abort", () => {
     clearTimeout(timer);
     presentation?.show(false);
+    if (views.filling === own) views.filling = null;
   });
   update();
 }
@@ -281,6 +287,6 @@ function toggle(text: string, hint: string): HTMLButtonElement {
 }
 
 export default () => {
-  const views: Views = { changing: null };
+  const views: Views = { changing: null, filling: null };
   return { render: (props: RenderProps<Traits>) => render(props, views) };
 };

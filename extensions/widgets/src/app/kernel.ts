@@ -98,6 +98,6 @@ export function markKernelGone(el: Element): void {
   const page = el.closest(".wb-page");
   page?.classList.add("wb-kernel-gone");
   // Settings and all controls that send requests to the kernel. Charts and tabs stay usable.
-  const asks = ".wb-side, .wb-tasks, .wb-parameter-tree, .wb-run-detail, .wb-offer-list";
+  const asks = ".wb-side, .wb-tasks, .wb-parameter-tree, .wb-run-detail, .wb-offer-list, .wb-layer-record";
   for (const part of page?.querySelectorAll<HTMLElement>(asks) ?? []) part.inert = true;
 }

@@ -27,7 +27,14 @@ export function guardKeys(): void {
     "keydown",
     (event) => {
       const at = event.target instanceof Element ? event.target : null;
-      if (!at?.closest(`.wb, ${PRESENTED}`)) return;
+      if (at?.matches(PRESENTED)) {
+        if (!isOfThePage(event)) return;
+        // For this key alone: it is around all that has the focus later.
+        at.setAttribute(OWN_KEYS, "");
+        setTimeout(() => at.removeAttribute(OWN_KEYS));
+        return;
+      }
+      if (!at?.closest(".wb")) return;
       // The element itself: shortcuts of what has the focus are found before those of what is around it.
       if (!isOfThePage(event)) {
         if (marked.delete(at)) at.removeAttribute(OWN_KEYS);

@@ -25,6 +25,7 @@ export class Presentation {
   private enter(): void {
     const { page } = this;
     if (!("showPopover" in page)) return; // an older browser has the larger type alone
+    if (document.querySelector(`.${DIALOG}`)) return this.onLeave();
     const focused = document.activeElement;
     this.keepPlace();
     this.disableRest();

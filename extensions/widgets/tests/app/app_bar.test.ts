@@ -124,4 +124,28 @@ describe("the bar", () => {
     model.receive("selected", "train");
     expect(steps.map((view) => view.now())).toEqual(["train", "train"]);
   });
+
+  it("fills the window with one view after a reload, and not with one that is hidden", () => {
+    const { render } = appBar();
+    const model = new WidgetModel({ ...traits(), presenting: true });
+    const pages = [false, true, true].map((visible) => {
+      const around = document.createElement("div");
+      const el = document.createElement("div");
+      around.className = "wb-page";
+      around.append(el);
+      document.body.append(around);
+      around.getClientRects = () => (visible ? [{}] : []) as unknown as DOMRectList;
+      Object.assign(around, { showPopover: () => {} });
+      render({ model, el, signal: signalOfTest() } as unknown as Parameters<typeof render>[0]);
+      return around;
+    });
+    const filling = () => pages.map((each) => each.hasAttribute("popover"));
+    expect(filling()).toEqual([false, true, false]);
+    expect(pages.every((each) => each.classList.contains("wb-presenting"))).toBe(true);
+    const press = () => [...pages[2]!.querySelectorAll("button")].at(-1)!.click();
+    press();
+    expect(filling()).toEqual([false, false, false]);
+    press();
+    expect(filling()).toEqual([false, false, true]);
+  });
 });

@@ -29,4 +29,14 @@ describe("the keys of a page", () => {
     // What has all keys for itself keeps them.
     expect(isLeftAlone(document.querySelector("i") as Element, "s", { ctrlKey: true })).toBe(true);
   });
+
+  it("are its own beside its widgets too, while it fills the window", async () => {
+    document.body.innerHTML = '<div class="wb-page" popover="manual"><div class="wb"><select></select></div></div>';
+    const page = document.querySelector(".wb-page") as Element;
+    expect(isLeftAlone(page, "x")).toBe(true);
+    await new Promise((done) => setTimeout(done));
+    expect(isLeftAlone(page, "s", { ctrlKey: true })).toBe(false);
+    page.removeAttribute("popover");
+    expect(isLeftAlone(page, "x")).toBe(false);
+  });
 });

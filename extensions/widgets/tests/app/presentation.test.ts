@@ -30,8 +30,8 @@ describe("a presentation", () => {
     expect(beside.inert).toBe(true);
     presentation.show(false);
     page.removeAttribute("open");
-    beside.removeAttribute("inert");
     expect(beside.inert).toBe(false);
+    beside.removeAttribute("inert"); // empty or absent: it was never set before
     expect(document.body.innerHTML.replaceAll(' style=""', "")).toBe(before);
   });
 
@@ -57,6 +57,13 @@ describe("a presentation", () => {
   });
 
   it("ends where JupyterLab asks something", async () => {
+    const open = document.createElement("div");
+    open.className = "jp-Dialog";
+    document.body.append(open);
+    presentation.show(true);
+    expect([ended, page.hasAttribute("popover")]).toEqual([1, false]);
+    open.remove();
+    ended = 0;
     presentation.show(true);
     document.body.append(document.createElement("div"));
     await Promise.resolve();

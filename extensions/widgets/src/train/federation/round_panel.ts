@@ -203,7 +203,7 @@ export class RoundPanel {
       ArrowRight: at === null ? last : Math.min(last, at + by),
       Home: 0,
       End: last,
-      Escape: null,
+      ...(at === null ? {} : { Escape: null }), // without a round it is the page's
     };
     const wanted = places[event.key];
     if (wanted === undefined) return;

@@ -18,8 +18,8 @@ interface Engine {
 
 interface Traits {
   engines: Engine[];
-  /** Steps between two records of the next run, as it is typed; empty: none are recorded. */
-  every: string;
+  /** Steps between two records of the next run; 0: none are recorded. */
+  every: number;
 }
 
 const MEASURES = [
@@ -74,8 +74,9 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   const label = { role: "group", tabindex: "0", "aria-label": "Statistics by layer" };
   const pointed = element("p", { class: "wb-note wb-pointed", "aria-hidden": "true" });
   const scroll = element("div", { class: "wb-scroll", ...label }, table);
-  const record = element("button", { type: "button", class: "wb-toggle" });
-  record.addEventListener("click", () => model.send({ kind: "record", on: !model.get("every") }));
+  const record = element("button", { type: "button", class: "wb-toggle wb-layer-record" }, "Record");
+  record.title = "Record gradient norm and update-to-weight ratio of each layer in runs that start from now on";
+  record.addEventListener("click", () => model.send({ kind: "record", on: model.get("every") === 0 }));
   el.append(
     element("div", { class: "wb-section-head" }, element("h2", {}, "Layers"), tools, record),
     note,
@@ -112,8 +113,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     const none = engines.length === 0;
     tools.hidden = scroll.hidden = pointed.hidden = none;
     const every = model.get("every");
-    record.hidden = !none && every !== "";
-    record.textContent = every ? "Do not record them" : none ? "Record them" : "Record the next run too";
+    record.setAttribute("aria-pressed", String(every > 0));
     const names = engines.map(({ engine }) => engine);
     if (names.join() !== [...choice.options].map(({ value }) => value).join()) {
       const kept = choice.value;
@@ -124,8 +124,9 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === measure)));
     const chosen = engines.find(({ engine }) => engine === choice.value) ?? engines[0];
     if (!chosen) {
-      const next = every ? `are recorded every ${every} steps, from the next run on.` : "are not recorded.";
-      note.textContent = `Gradient norm and update-to-weight ratio of each layer ${next}`;
+      const steps = every === 1 ? "step" : `${formatWhole(every)} steps`;
+      const state = every ? `are recorded every ${steps} of the runs that start with this setting.` : "are not recorded.";
+      note.textContent = `Gradient norm and update-to-weight ratio of each layer ${state}`;
       return;
     }
     const series = seriesOf(chosen, measure);

@@ -39,24 +39,24 @@ describe("a measure of layers", () => {
 });
 
 describe("the statistics of layers", () => {
-  it("can be asked for while none are recorded", () => {
-    const { el, model } = show(view, { engines: [] as (typeof one)[], every: "" });
+  it("can be asked for, before and after a run", () => {
+    const { el, model } = show(view, { engines: [] as (typeof one)[], every: 0 });
     const note = () => el.querySelector(".wb-note")?.textContent;
-    const record = () => [...el.querySelectorAll("button")].at(-1) as HTMLButtonElement;
+    const record = el.querySelector<HTMLButtonElement>(".wb-layer-record")!;
     expect(note()).toBe("Gradient norm and update-to-weight ratio of each layer are not recorded.");
     expect(el.querySelector<HTMLElement>(".wb-scroll")?.hidden).toBe(true);
-    record().click();
+    record.click();
     expect(model.sent).toEqual([{ kind: "record", on: true }]);
-    model.set("every", "10");
-    expect(note()).toContain("are recorded every 10 steps, from the next run on.");
-    record().click();
-    expect(model.sent.at(-1)).toEqual({ kind: "record", on: false });
+    model.set("every", 10);
+    expect(note()).toContain("are recorded every 10 steps of the runs that start with this setting.");
+    expect(record.getAttribute("aria-pressed")).toBe("true");
     model.set("engines", [one]);
-    expect(record().hidden).toBe(true);
+    record.click();
+    expect(model.sent.at(-1)).toEqual({ kind: "record", on: false });
   });
 
   it("say the last value and the span of each layer, and switch to the other measure", () => {
-    const { el } = show(view, { engines: [one], every: "10" });
+    const { el } = show(view, { engines: [one], every: 10 });
     expect(texts(el, "tbody th")).toEqual(["conv1", "output"]);
     expect(texts(el, "tbody td")).toEqual(["2.00", "1.00 to 2.00", "", "40.0", "30.0 to 40.0", ""]);
     expect(texts(el, "thead th").at(-1)).toBe("Steps 10 to 20");
@@ -67,7 +67,7 @@ describe("the statistics of layers", () => {
   });
 
   it("say the value under the pointer, however large the page is shown", () => {
-    const { el } = show(view, { engines: [one], every: "10" });
+    const { el } = show(view, { engines: [one], every: 10 });
     const canvas = el.querySelectorAll("canvas")[1] as HTMLCanvasElement;
     for (const width of [200, 260]) {
       canvas.getBoundingClientRect = () => ({ left: 100, width }) as DOMRect;
@@ -80,7 +80,7 @@ describe("the statistics of layers", () => {
 
   it("are those of the engine that is chosen", () => {
     const two = engine("two", [5, 5, 5, 5, 5, 5, 5, 5], [10, 20]);
-    const { el } = show(view, { engines: [one, two], every: "10" });
+    const { el } = show(view, { engines: [one, two], every: 10 });
     const choice = el.querySelector("select") as HTMLSelectElement;
     choice.value = "two";
     choice.dispatchEvent(new Event("change"));
