@@ -40,6 +40,6 @@ def test_recording_is_switched_on_and_off_by_a_message() -> None:
         typed.type("layer_statistics_every", text)
         assert view.every == every, "as far as it is a setting"
     view._on_message(view, {"kind": "record", "on": False}, [])
-    assert (view.every, typed.texts["layer_statistics_every"]) == (0, "")
+    assert (view.every, typed.texts.get("layer_statistics_every", "")) == (0, "")
     view._on_message(view, {"kind": "unknown"}, [])
     assert view.every == 0

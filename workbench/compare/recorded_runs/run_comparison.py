@@ -24,7 +24,6 @@ from workbench.compare.run_texts import (
 )
 from workbench.compare.verdict import (
     BADGES,
-    Level,
     Verdict,
     short_verdict,
     unpaired_verdict,
