@@ -154,6 +154,17 @@ def test_charts_are_zoomed_read_toggled_and_saved(  # noqa: PLR0915, one kernel 
     low, high = window_of(notebook, 1)
     assert 2900 < low < 3050
     assert 80 < high - low < 160
+    # Also one that ends below the chart, on the labels of its axis.
+    page.mouse.dblclick(area["x"] + area["width"] / 2, area["y"] + area["height"] / 2)
+    page.mouse.move(area["x"] + area["width"] * 0.50, area["y"] + 40)
+    page.mouse.down()
+    below = area["y"] + area["height"] + 25
+    page.mouse.move(area["x"] + area["width"] * 0.51, below, steps=4)
+    page.mouse.move(area["x"] + area["width"] * 0.52, below, steps=4)
+    page.mouse.up()
+    low, high = window_of(notebook, 1)
+    assert 2900 < low < 3050
+    assert 80 < high - low < 160
     notebook.chart("Loss").focus()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")

@@ -44,7 +44,7 @@ class AppBar(anywidget.AnyWidget):
     selected = traitlets.Unicode("model").tag(sync=True)
     """Name of the shown step."""
     presenting = traitlets.Bool(False).tag(sync=True)
-    """Whether the page is presented: it fills the window of one view, and has larger type."""
+    """Whether a page that is reloaded is presented: it fills the window, in larger type."""
     code_shown = traitlets.Bool(False).tag(sync=True)
     """Whether the equivalent Python code is shown."""
 

@@ -94,7 +94,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     update();
   };
 
-  /** Whether the page is presented in this view. All views have the larger type, one fills the window. */
+  /** Whether the page is presented, in this view; the kernel keeps it for a reload. */
   let fills = model.get("presenting");
   let presentation: Presentation | undefined;
 
@@ -177,7 +177,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
         else if (views.filling === own) views.filling = null;
         presentation.show(fills);
       }
-      at.classList.toggle("wb-presenting", model.get("presenting"));
+      at.classList.toggle("wb-presenting", fills);
       at.classList.toggle("wb-code-shown", model.get("code_shown"));
       for (const [name, tab] of tabs) {
         const found = panel(name);
@@ -211,9 +211,9 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     verdict.title = model.get("verdict_detail");
     verdict.hidden = !model.get("verdict");
     code.setAttribute("aria-pressed", String(model.get("code_shown")));
-    present.setAttribute("aria-pressed", String(model.get("presenting")));
     updateSteps();
     showPanel();
+    present.setAttribute("aria-pressed", String(fills));
   };
 
   rail.addEventListener("keydown", (event) => {
@@ -241,12 +241,13 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     // The panel is above what a user may have scrolled to.
     if (model.get("code_shown")) page()?.querySelector(".wb-code-panel")?.scrollIntoView({ block: "nearest" });
   });
-  const endPresentation = () => set("presenting", false);
-  present.addEventListener("click", () => {
-    fills = !model.get("presenting");
-    set("presenting", fills);
-  });
-  model.on("change:presenting", () => (fills &&= model.get("presenting")));
+  const setPresenting = (value: boolean) => {
+    fills = value;
+    set("presenting", value);
+    update();
+  };
+  const endPresentation = () => setPresenting(false);
+  present.addEventListener("click", () => setPresenting(!fills));
   model.on("change:selected", () => {
     if (views.changing === null) selected = model.get("selected");
   });

@@ -36,7 +36,7 @@ export class Presentation {
       page.removeAttribute("popover");
       page.removeAttribute("tabindex");
     });
-    if (focused instanceof HTMLElement) focused.focus({ preventScroll: true });
+    this.keepFocus(focused);
     this.listen();
   }
 
@@ -63,6 +63,19 @@ export class Presentation {
         this.undo.push(() => (other.inert = false));
       }
     }
+  }
+
+  /** What is around the page has no focus either: JupyterLab gives it to a cell, as after a reload. */
+  private keepFocus(focused: Element | null): void {
+    const { page } = this;
+    const isBehind = (node: Element | null) => node === null || (node !== page && node.contains(page));
+    const first = isBehind(focused) ? page : focused;
+    (first as HTMLElement).focus({ preventScroll: true });
+    const onFocus = () => {
+      if (isBehind(document.activeElement)) page.focus({ preventScroll: true });
+    };
+    document.addEventListener("focusin", onFocus);
+    this.undo.push(() => document.removeEventListener("focusin", onFocus));
   }
 
   private listen(): void {

@@ -19,6 +19,8 @@ export function followGestures(panel: Panel, state: ViewState, listener: PanelLi
   surface.addEventListener("pointerdown", (event) => {
     surface.focus({ preventScroll: true });
     if (event.shiftKey || event.button === 1) startPan(panel, state, listener, event);
+    // Else a selection that leaves the chart above or below goes on to its edge.
+    else if (event.target === panel.plot?.over) panel.plot.over.setPointerCapture(event.pointerId);
   });
   surface.addEventListener(
     "wheel",

@@ -141,11 +141,13 @@ describe("the bar", () => {
     });
     const filling = () => pages.map((each) => each.hasAttribute("popover"));
     expect(filling()).toEqual([false, true, false]);
-    expect(pages.every((each) => each.classList.contains("wb-presenting"))).toBe(true);
-    const press = () => [...pages[2]!.querySelectorAll("button")].at(-1)!.click();
-    press();
+    const pressed = () => pages.map((each) => each.classList.contains("wb-presenting"));
+    expect(pressed()).toEqual([false, true, false]);
+    const press = (at: number) => [...pages[at]!.querySelectorAll("button")].at(-1)!.click();
+    press(1);
     expect(filling()).toEqual([false, false, false]);
-    press();
+    press(2);
     expect(filling()).toEqual([false, false, true]);
+    expect(pressed()).toEqual([false, false, true]);
   });
 });

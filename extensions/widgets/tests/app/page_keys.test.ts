@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { guardKeys } from "../../src/app/page_keys";
 
 /** Whether JupyterLab, which listens at the document, leaves a key alone that `target` gets. */
@@ -12,6 +12,7 @@ function isLeftAlone(target: Element, key: string, more: KeyboardEventInit = {})
 
 describe("the keys of a page", () => {
   guardKeys();
+  afterEach(() => new Promise((done) => setTimeout(done)));
   document.body.innerHTML = '<div class="wb"><select></select><i data-lm-suppress-shortcuts></i></div><button></button>';
   const field = document.querySelector("select") as Element;
 
@@ -30,13 +31,18 @@ describe("the keys of a page", () => {
     expect(isLeftAlone(document.querySelector("i") as Element, "s", { ctrlKey: true })).toBe(true);
   });
 
-  it("are its own beside its widgets too, while it fills the window", async () => {
-    document.body.innerHTML = '<div class="wb-page" popover="manual"><div class="wb"><select></select></div></div>';
-    const page = document.querySelector(".wb-page") as Element;
-    expect(isLeftAlone(page, "x")).toBe(true);
-    await new Promise((done) => setTimeout(done));
-    expect(isLeftAlone(page, "s", { ctrlKey: true })).toBe(false);
-    page.removeAttribute("popover");
-    expect(isLeftAlone(page, "x")).toBe(false);
+  it("are its own while it fills the window, wherever the focus is, but for saving", async () => {
+    document.body.innerHTML =
+      '<div class="jp-Cell"><div class="wb-page" popover="manual"><div class="wb"><select></select></div></div></div>';
+    for (const selector of [".jp-Cell", ".wb-page", "select"]) {
+      const at = document.querySelector(selector) as Element;
+      for (const [key, more] of [["d", {}], ["b", { ctrlKey: true }], ["c", { ctrlKey: true, shiftKey: true }]] as const) {
+        expect(isLeftAlone(at, key, more)).toBe(true);
+        await new Promise((done) => setTimeout(done));
+      }
+      expect(isLeftAlone(at, "s", { ctrlKey: true })).toBe(false);
+    }
+    document.querySelector(".wb-page")?.removeAttribute("popover");
+    expect(isLeftAlone(document.querySelector(".jp-Cell") as Element, "d")).toBe(false);
   });
 });

@@ -35,6 +35,21 @@ describe("a presentation", () => {
     expect(document.body.innerHTML.replaceAll(' style=""', "")).toBe(before);
   });
 
+  it("has the focus, not the cell around it, as after a reload", () => {
+    const cell = page.parentElement!;
+    cell.tabIndex = -1;
+    cell.focus();
+    presentation.show(true);
+    expect(document.activeElement).toBe(page);
+    page.querySelector("button")!.focus();
+    expect(document.activeElement).toBe(page.querySelector("button"));
+    cell.focus();
+    expect(document.activeElement).toBe(page);
+    presentation.show(false);
+    cell.focus();
+    expect(document.activeElement).toBe(cell);
+  });
+
   it("ends by Escape, unless that has another meaning where it was pressed", () => {
     const [button, search] = [page.querySelector("button")!, page.querySelector("input")!];
     press(button);
