@@ -200,6 +200,17 @@ def test_a_trailing_rate_is_samples_over_seconds_of_the_last_steps_together() ->
     np.testing.assert_allclose(rate, [32, 16, 64 / 4, 32])
 
 
+def test_the_warm_up_is_no_part_of_the_rate_of_later_steps() -> None:
+    """A run of few steps would seem slower than the throughput that it has, which is without it."""
+    step, seconds = np.arange(1.0, 6.0), np.array([8.0, 10.0, 11.0, 12.0, 13.0])
+    rate = trailing_rate(step, seconds, 32 * step, 10, 2)
+    np.testing.assert_allclose(rate, [4, 6.4, 32, 32, 32])
+    one = Recording()
+    one.warmup_steps = 2
+    one.add(step, np.diff(seconds, prepend=0.0), np.full(5, 32.0), np.ones(5), np.ones(5))
+    np.testing.assert_allclose([one.at(each)["samples_per_s"] for each in range(1, 6)], rate)
+
+
 def test_the_spread_is_that_of_typical_values() -> None:
     low, high = np.array([1.0, 1.0, 50.0]), np.array([300.0, np.nan, 300.0])
     assert spread([low, high]) == 300.0

@@ -36,6 +36,8 @@ class Recording:
         self._watch = IncidentWatch()
         self._best = NOTHING
         self._last: np.ndarray | None = None
+        self.warmup_steps = 0
+        """First steps, which the throughput of later ones leaves out."""
         self.evaluations = Evaluations()
         self.rank_memory = RankMemory()
 
@@ -187,14 +189,15 @@ class Recording:
         """step, seconds, samples, loss, samples_per_s and memory_mb at the last step that is at
         most `step`; NaN, and step 0, before the first."""
         index = self._pyramid.index_of(step + 1) - 1
-        window = self.rate_window
-        first = max(0, index - window)
-        found = self.blocks(1, first, index + 1)
+        before = index - self.rate_window
+        if index >= self.warmup_steps:
+            before = max(before, self.warmup_steps - 1)
+        found = self.blocks(1, max(0, before), index + 1)
         names = ("seconds", "samples", "loss", "samples_per_s", "memory_mb")
         if index < 0 or found.shape[1] == 0:
             return {"step": 0, **dict.fromkeys(names, float("nan"))}
         last = found[:, -1]
-        start_s, start_samples = (0.0, 0.0) if index < window else found[[SECONDS, SAMPLES], 0]
+        start_s, start_samples = (0.0, 0.0) if before < 0 else found[[SECONDS, SAMPLES], 0]
         elapsed = last[SECONDS] - start_s
         rate = (last[SAMPLES] - start_samples) / elapsed if elapsed > 0 else float("nan")
         values = (last[SECONDS], last[SAMPLES], last[LAST], rate, last[MEMORY])

@@ -47,7 +47,7 @@ def rate_window(steps: int, smoothing: float = 0.0) -> int:
 
 
 def trailing_rate(
-    step: np.ndarray, seconds: np.ndarray, samples: np.ndarray, window: int
+    step: np.ndarray, seconds: np.ndarray, samples: np.ndarray, window: int, warmup_steps: int = 0
 ) -> np.ndarray:
     """Samples per second over the last `window` steps up to each point.
 
@@ -56,13 +56,17 @@ def trailing_rate(
         seconds: (points,) total at each point.
         samples: (points,) total at each point.
         window: in steps; where points are further apart, since the point before.
+        warmup_steps: first steps, which the rate of later ones leaves out.
 
     Returns:
         (points,); the first is NaN unless its totals are those of one point from zero.
     """
     if len(step) == 0:
         return np.empty(0)
-    before = np.searchsorted(step, step - window, "right") - 1
+    start_step = np.where(
+        step > warmup_steps, np.maximum(step - window, warmup_steps), step - window
+    )
+    before = np.searchsorted(step, start_step, "right") - 1
     before = np.minimum(before, np.arange(len(step)) - 1)
     start_s = np.where(before < 0, 0.0, seconds[before])
     start = np.where(before < 0, 0.0, samples[before])

@@ -131,7 +131,7 @@ class ObservedRun(LabelledRun, RecordedRun):
             return recorded
         found = RunReader(self.folder).poll() if points is None else points
         speed = (summary or {}).get("samples_per_s")  # of an older version
-        return StepResults.of(found, self.config, self.spec["samples"], speed)
+        return StepResults.of(found, self.config, speed)
 
     @property
     def reason(self) -> str:

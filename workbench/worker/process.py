@@ -108,7 +108,7 @@ def add_step_results(folder: RunFolder, spec: dict[str, Any]) -> None:
     missing there."""
     try:
         points = RunReader(folder).poll()
-        found = StepResults.of(points, read_config(spec["config"]), spec["samples"])
+        found = StepResults.of(points, read_config(spec["config"]))
         summary = folder.read_summary()
         # It may have been removed meanwhile. One of a run that could not be resumed is of before.
         if summary is not None and not summary.get("resume_error"):

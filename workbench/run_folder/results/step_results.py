@@ -42,7 +42,6 @@ class StepResults(NamedTuple):
         cls,
         points: NewPoints,
         config: TrainingConfig,
-        samples: int,
         samples_per_s: float | None = None,
     ) -> StepResults:
         """Compute them.
@@ -50,12 +49,11 @@ class StepResults(NamedTuple):
         Args:
             points: all that the run has recorded.
             config: of the run.
-            samples: rows of the train split.
             samples_per_s: the throughput, where it is recorded; None: it is computed.
         """
         speed = samples_per_s
         if speed is None:
-            speed = throughput(points, config.warmup_steps, config.total_steps(samples))
+            speed = throughput(points, config.warmup_steps)
         finite = points.loss[np.isfinite(points.loss)]
         return cls(
             samples_per_s=float(speed),

@@ -47,7 +47,7 @@ def rounds_of(
     )
 
 
-def throughput(points: NewPoints, warmup_steps: int, total_steps: int) -> float:
+def throughput(points: NewPoints, warmup_steps: int) -> float:
     """Median of the rounds of a run, in samples per second; NaN within its warm-up.
 
     Before its first round is complete, the mean over the steps after the warm-up.
@@ -55,11 +55,10 @@ def throughput(points: NewPoints, warmup_steps: int, total_steps: int) -> float:
     Args:
         points: all its steps so far.
         warmup_steps: first steps that do not count.
-        total_steps: number of steps that are planned.
     """
     measured = points.step > warmup_steps
     seconds, samples = points.seconds[measured], points.samples[measured]
-    length = max(LEAST_STEPS, round_length(total_steps, warmup_steps))
+    length = max(LEAST_STEPS, round_length(len(seconds), 0))
     rounds = rounds_of(seconds, samples, 0, length)
     if len(rounds):
         return float(np.median(rounds))

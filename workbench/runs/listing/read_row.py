@@ -144,7 +144,7 @@ class RowReader:
             )
         # Of an older version, or of a worker that was killed.
         points = RunReader(self._folder).poll()
-        return _Found(StepResults.of(points, config, spec["samples"], speed))
+        return _Found(StepResults.of(points, config, speed))
 
     def _damage(self, spec: dict[str, Any], scan: StepScan, taken: int) -> str:
         # The end of a long log may have no step.

@@ -117,9 +117,11 @@ class Charts(ChartOptions, ChartNotes, anywidget.AnyWidget):
             self._send_recordings(self._recordings, full=True)
 
     def name(self, key: str, run: Run) -> None:
-        """Label the curve by its run: by the engine where that is its key, else by the title."""
+        """Label the curve by its run: by the engine where that is its key, else by the title. The
+        run's warm-up is no part of its later throughput."""
         named = {"label": run.engine if key == run.engine else key, "detail": run.title}
         with self._lock:
+            self._recordings[key].warmup_steps = run.config.warmup_steps
             curves = [{**curve, **named} if curve["key"] == key else curve for curve in self.curves]
             if curves != self.curves:
                 self.curves = curves
@@ -146,8 +148,8 @@ class Charts(ChartOptions, ChartNotes, anywidget.AnyWidget):
 
     def add_run(self, key: str, run: Run) -> None:
         """Add all recorded points of `run`, and label the curve by it."""
-        self.add(key, run.follow().poll())
         self.name(key, run)
+        self.add(key, run.follow().poll())
 
     def flush(self) -> None:
         """Send points added since the last flush, if any."""

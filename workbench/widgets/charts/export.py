@@ -173,10 +173,11 @@ class ChartFile:
         window = rate_window(len(recording), self.smoothing)
         lead = window + SMOOTHING_LENGTHS * self.smoothing
         _, start, found = recording.window(max(0, low - lead), high, PICTURE_BLOCKS)
-        rate = trailing_rate(found[STEP], found[SECONDS], found[SAMPLES], window)
+        totals = found[STEP], found[SECONDS], found[SAMPLES]
+        rate = trailing_rate(*totals, window, recording.warmup_steps)
         rate[: 1 if start else 0] = np.nan  # blocks before the first are not known here
         own_window = rate_window(len(recording))
-        raw = trailing_rate(found[STEP], found[SECONDS], found[SAMPLES], own_window)
+        raw = trailing_rate(*totals, own_window, recording.warmup_steps)
         raw[: 1 if start else 0] = np.nan
         mean = smoothed(found[STEP], found[MEAN], self.smoothing)
         shown = slice(max(0, int(np.searchsorted(found[STEP], low)) - 1), None)

@@ -81,7 +81,8 @@ def spreads(recordings: Mapping[str, Recording]) -> dict[str, float]:
 
 def _rates(recordings: Iterable[Recording], overviews: list[np.ndarray]) -> Iterable[np.ndarray]:
     for one, blocks in zip(recordings, overviews, strict=True):
-        yield trailing_rate(blocks[STEP], blocks[SECONDS], blocks[SAMPLES], one.rate_window)
+        totals = blocks[STEP], blocks[SECONDS], blocks[SAMPLES]
+        yield trailing_rate(*totals, one.rate_window, one.warmup_steps)
 
 
 def shown_metric(recording: Recording) -> tuple[np.ndarray, np.ndarray]:

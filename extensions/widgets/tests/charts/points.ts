@@ -8,6 +8,7 @@ import { type Facts, type PointsMessage, SeriesStore } from "../../src/charts/se
 const facts: Facts = {
   steps: 0,
   rate_window: 10,
+  warmup_steps: 0,
   best: null,
   best_evaluation: null,
   incidents: [],

@@ -19,6 +19,8 @@ export interface Facts {
   steps: number;
   /** Steps over which throughput is averaged. */
   rate_window: number;
+  /** First steps, which the throughput of later ones leaves out. */
+  warmup_steps: number;
   /** The smallest loss of a batch. */
   best: ValueAtStep | null;
   /** The smallest loss on the test split. */

@@ -37,18 +37,20 @@ export function smoothed(step: Float64Array, values: Numbers, overSteps: number)
   return found;
 }
 
-/** Samples per second over the last `window` steps up to each point, from totals. */
+/** Samples per second over the last `window` steps up to each point, from totals; after the warm-up without it. */
 export function trailingRate(
   step: Float64Array,
   seconds: Float64Array,
   samples: Float64Array,
   window: number,
   before: { seconds: number; samples: number },
+  warmupSteps = 0,
 ): Float64Array {
   const found = new Float64Array(step.length).fill(Number.NaN);
   let from = -1;
   for (let index = 0; index < step.length; index += 1) {
-    const start = (step[index] as number) - window;
+    const at = step[index] as number;
+    const start = at > warmupSteps ? Math.max(at - window, warmupSteps) : at - window;
     while (from + 1 < index && (step[from + 1] as number) <= start) from += 1;
     const startSeconds = from < 0 ? before.seconds : (seconds[from] as number);
     const startSamples = from < 0 ? before.samples : (samples[from] as number);

@@ -46,6 +46,12 @@ describe("trailingRate", () => {
     expect(rate[3]).toBeCloseTo(1, 12);
   });
 
+  it("leaves the warm-up out of the rate of later steps", () => {
+    const [steps, seconds] = [floats(1, 2, 3, 4, 5), floats(8, 10, 11, 12, 13)];
+    const rate = trailingRate(steps, seconds, floats(32, 64, 96, 128, 160), 10, zero, 2);
+    expect([...rate]).toEqual([4, 6.4, 32, 32, 32]);
+  });
+
   it("begins from what was before a part", () => {
     const rate = trailingRate(floats(11), floats(12), floats(110), 5, { seconds: 10, samples: 100 });
     expect(rate[0]).toBe(5);
