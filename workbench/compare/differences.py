@@ -18,7 +18,8 @@ RECORDED = ("model", "dataset", "samples")
 GROUPS = ("machine", "versions")
 """Entries of a run's spec that are groups of entries."""
 NOT_USED = "not used"
-"""In place of an option of another engine than the run's: it explains no difference."""
+"""In place of a setting that the run did not use, as an option of another engine: it explains no
+difference."""
 
 
 def settings_of(run: Run) -> dict[str, Any]:
@@ -27,6 +28,8 @@ def settings_of(run: Run) -> dict[str, Any]:
     What a tuning chose stands in the settings that it changed; the rest of its note is no setting.
     """
     found = dict(_flat(run.config.model_dump(exclude={"tuning"})))
+    if run.config.steps is not None:
+        found["epochs"] = NOT_USED
     if step_word(run.spec) == "round":
         found["rounds"] = found.pop("steps")
     if run.config.graphs != GraphKind.ORTMODULE:

@@ -41,18 +41,17 @@ OF_CLIENTS = ("steps", "epochs", "tuning")
 def restored(run: Run) -> Restored:
     """Read it from the record of `run`; no code that the record names is executed."""
     name, dataset = str(run.spec["model"]), str(run.spec.get("dataset") or "")
-    defaults: Mapping[str, Any] = {}
+    defaults = default_settings(run)
     model: Model | str = run.model or ""
     own_dataset = None
     if isinstance(model, Model):
-        defaults, own_dataset = model.defaults, model.dataset
+        own_dataset = model.dataset
     elif file := _onnx_file(run):
         model = file
     else:
         with contextlib.suppress(ModelError):
             sample = find_sample(name)
-            model, defaults, own_dataset = name, sample.defaults, sample.dataset_name
-    plain = make_config(dict(defaults))
+            model, own_dataset = name, sample.dataset_name
     # The steps of a federated run are its rounds.
     left_out = NOT_TYPED if run.federation is None else (*NOT_TYPED, *OF_CLIENTS)
     if not isinstance(run.config.tuning, str):
@@ -61,7 +60,7 @@ def restored(run: Run) -> Restored:
     settings = {
         name: _typed(getattr(run.config, name))
         for name in TrainingConfig.model_fields
-        if name not in left_out and getattr(run.config, name) != getattr(plain, name)
+        if name not in left_out and getattr(run.config, name) != getattr(defaults, name)
     }
     if not isinstance(settings.get("loss", ""), str):
         del settings["loss"]
@@ -79,6 +78,17 @@ def restored(run: Run) -> Restored:
         settings,
         run.config.ortmodule.changed,
     )
+
+
+def default_settings(run: Run) -> TrainingConfig:
+    """Those of the model of `run`, as far as its record names one that has some."""
+    own: Mapping[str, Any] = {}
+    if isinstance(run.model, Model):
+        own = run.model.defaults
+    elif not _onnx_file(run):
+        with contextlib.suppress(ModelError):
+            own = find_sample(str(run.spec["model"])).defaults
+    return make_config(dict(own))
 
 
 def _beside_config(run: Run) -> dict[str, Any]:

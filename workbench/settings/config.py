@@ -147,7 +147,7 @@ class TrainingConfig(PlainNumbers):
         ge=1,
         le=LARGEST_COUNT,
         description="steps between records of gradient norm and update-to-weight ratio of each "
-        "layer, which makes these steps longer; None: not recorded",
+        "layer, which makes these steps longer; the first step is recorded too; None: not recorded",
     )
     checkpoint_every: int | None = Field(
         default=None,

@@ -14,14 +14,15 @@ class LayerRecorder:
     """Writes the gradient norm and the update-to-weight ratio of each layer every few steps."""
 
     def __init__(self, events: EventWriter, every_steps: int | None) -> None:
-        """Record every `every_steps` steps; None: never."""
+        """Record the first step and every `every_steps` steps; None: none."""
         self._events = events
         self._every_steps = every_steps
         self._names: list[str] = []
 
     def is_due(self, step: int) -> bool:
         """Whether step number `step` is to be recorded."""
-        return self._every_steps is not None and step % self._every_steps == 0
+        every = self._every_steps
+        return every is not None and (step == 1 or step % every == 0)
 
     def add(self, step: int, norms: Mapping[str, ParameterNorms]) -> None:
         """Record a step, by the norms of its trained parameters."""

@@ -127,6 +127,43 @@ def test_a_run_that_is_paused_or_starts_is_followed_closely(
     assert shown == pytest.approx(4 / SOON_S, rel=0.1), "such as a step that takes long"
 
 
+def test_a_run_that_takes_no_step_for_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one whose worker hangs, or waits for the disk; what was left is not known then."""
+    clock = Clock(monkeypatch)
+    clock.follower._make_pace = lambda: always(1.0)
+    clock.follower._update_pace = always(1.0)
+    append(clock.events_path, [steps(1, [0.1, 0.1])])
+    clock.polls(5)
+    assert clock.states[-1].detail.startswith("step 2 of ")
+    assert "no step" not in clock.states[-1].detail
+    clock.polls(20)
+    assert "no step for 2" in clock.states[-1].detail
+    assert clock.states[-1].left_s < 0
+    append(clock.events_path, [steps(3, [0.1])])
+    clock.polls(2)
+    assert "no step" not in clock.states[-1].detail
+
+
+def test_the_time_that_an_engine_has_been_starting_is_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(module.time, "monotonic", lambda: now)
+    first, second = write_run("a", [STARTED]), write_run("b", [STARTED])
+    job = Training.of(first)
+    job.engines = ["fake", "other"]
+    states: list[State] = []
+    follower = Follower(job, View(), states.append)
+    now += 29
+    follower.poll()
+    assert states[-1].detail == "29 s"
+    job.runs = {"fake": first, "other": second}
+    follower.poll()
+    now += 3
+    follower.poll()
+    assert states[-1].detail == "3 s"
+
+
 def test_a_resumed_run_is_measured_by_its_own_first_losses() -> None:
     """Not by the far lower ones after which it was resumed: those that follow may be higher."""
     built = {"event": "built", "rss_before_bytes": 1}

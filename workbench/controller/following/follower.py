@@ -31,6 +31,8 @@ SOON_S = 0.2
 """Interval of updates meanwhile."""
 IDLE = ("starting", "paused")
 """Statuses of a training with that interval, as an update disturbs no step then."""
+SILENT_S = 10.0
+"""It is said where a run takes no step for longer than this, as one whose worker hangs."""
 
 DIVERGED = "loss diverged"
 
@@ -79,6 +81,9 @@ class Follower:
         self._losses: dict[str, IncidentWatch] = {}
         self._total_steps = 0
         self._started = time.monotonic()
+        """When the last engine that has started did so."""
+        self._stepped = math.inf
+        """When the last new step was seen."""
         self._pace = Pace()
         self._compares = isinstance(job, ComparisonJob)
 
@@ -126,6 +131,7 @@ class Follower:
         """Report the points that were written since the last call."""
         for engine, run in self.job.runs.items():
             if engine not in self._readers:
+                self._started = time.monotonic() if self._readers else self._started
                 self._readers[engine] = run.follow()
                 self._total_steps = run.progress.total_steps
                 self._view.show_total_steps(self._total_steps)
@@ -135,6 +141,7 @@ class Follower:
                 if engine in self._losses:
                     self._losses[engine].cut(points.restored_step)
             if len(points.step):
+                self._stepped = time.monotonic()
                 losses = self._losses.setdefault(engine, IncidentWatch())
                 losses.add(points.step, points.loss, points.samples)
                 self._done_steps[engine] = int(points.step[-1])
@@ -157,7 +164,11 @@ class Follower:
             level, message = "error", self._refused
         if status != "running":
             self._pace = Pace()  # what a pause took says nothing of how fast the run is
+            self._stepped = math.inf
         left_s = -1.0 if status != "running" else self._pace.left_s(share)
+        silent_s = time.monotonic() - self._stepped
+        if silent_s > SILENT_S:
+            detail, left_s = f"{detail}; no step for {duration_text(silent_s)}", -1.0
         return State(status, level, message, detail, share, left_s, self._compares, caveat=caveat)
 
     @property

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import BaseModel
 
 from workbench.controller.recorded_runs.worst_rows import ShownRow, WorstRowsReader
+from workbench.controller.restore import default_settings
 from workbench.display.number_format import loss_text, significant
 from workbench.display.quantities import duration_text
 from workbench.machine.load import Load
@@ -109,8 +110,7 @@ def describe_run(run: Run) -> RunDescription:
         run_id=run.id,
         heading=run.title,
         facts=facts,
-        # Its steps are rounds, which are among the facts.
-        settings=_settings(run.config, ("steps",) if federation else ()),
+        settings=_settings(run),
         problem=problem,
         traceback=str(error.get("traceback", "")),
         draw=partial(plot_run, run, points) if done and federation is None else None,
@@ -156,12 +156,16 @@ def metric_text(name: str, value: float) -> str:
     return f"{100 * value:.1f} %" if name == "accuracy" else significant(value)
 
 
-def _settings(config: TrainingConfig, left_out: tuple[str, ...]) -> Facts:
-    fields = TrainingConfig.model_fields
+def _settings(run: Run) -> Facts:
+    """Those that differ from the defaults of its model and machine; the engine is a fact."""
+    config, defaults = run.config, default_settings(run)
+    left_out = {"engine"} if run.federation is None else {"engine", "steps"}
+    if config.threads == (run.spec.get("machine") or {}).get("cores"):
+        left_out.add("threads")
     return [
         (name, _setting_text(getattr(config, name)))
-        for name in fields
-        if name not in left_out and getattr(config, name) != fields[name].default
+        for name in TrainingConfig.model_fields
+        if name not in left_out and getattr(config, name) != getattr(defaults, name)
     ]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.chart_series.smoothing import WINDOW_SHARE, rate_window, trailing_rate
 from workbench.display.quantities import thread_count
 from workbench.figures.engine_style import line_styles
 from workbench.figures.static_figure import (
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from workbench.run_folder.run_reader import NewPoints
     from workbench.runs.observed_run import ObservedRun
 
-SMOOTH_POINTS = 60
-"""Approximate number of points of a throughput curve, each the mean over adjacent steps."""
+MOST_POINTS = 1000
+"""Largest number of points of a throughput curve."""
 MOST_MARKERS = 100
 """Number of evaluations up to which each has a marker."""
 UNMEASURED = "no step after those that are\nexcluded from throughput"
@@ -109,7 +110,7 @@ def draw_throughput(
     )
     axes.plot(step, rate, **style, linewidth=1.2, label=legend_label(name))
     from_zero(axes)
-    label(axes, "Throughput", "samples per second")
+    label(axes, "Throughput", f"samples/s, mean over {100 * WINDOW_SHARE:.0f} % of the steps")
 
 
 def draw_memory(axes: Axes, name: str, style: Mapping[str, Any], points: NewPoints) -> None:
@@ -126,13 +127,16 @@ def draw_memory(axes: Axes, name: str, style: Mapping[str, Any], points: NewPoin
 def smooth_throughput(
     step: np.ndarray, samples: np.ndarray, seconds: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean throughput over groups of adjacent steps, about `SMOOTH_POINTS` of them."""
-    if len(step) == 0:
-        return step, seconds
-    group = max(1, len(step) // SMOOTH_POINTS)
-    starts = np.arange(0, len(step), group)
-    rate = np.add.reduceat(samples, starts) / np.add.reduceat(seconds, starts)
-    return step[starts], rate
+    """Steps and the mean throughput up to each, as in the charts; of many steps some.
+
+    Args:
+        step: (steps,) without those of the warm-up.
+        samples: (steps,) samples of each.
+        seconds: (steps,) duration of each.
+    """
+    rate = trailing_rate(step, np.cumsum(seconds), np.cumsum(samples), rate_window(len(step)))
+    every = max(1, len(step) // MOST_POINTS)
+    return step[::-every][::-1], rate[::-every][::-1]
 
 
 def _run_caption(run: ObservedRun) -> str:

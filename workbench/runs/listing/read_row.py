@@ -84,7 +84,7 @@ class RowReader:
             summary, problem = self._summary()
         status, reason = self._status(spec, summary, problem, scan.state)
         labels, label_problem = labels_or_problem(folder)
-        found = self._results(spec, config, summary, scan, at_end)
+        found = self._results(config, summary, scan, at_end)
         results = found.results
         metric_name, metric = _metric((summary or {}).get("evaluation") or scan.evaluation)
         return RunRow(
@@ -118,7 +118,6 @@ class RowReader:
 
     def _results(
         self,
-        spec: dict[str, Any],
         config: TrainingConfig,
         summary: dict[str, Any] | None,
         scan: StepScan,

@@ -45,6 +45,7 @@ class RecordedComparisons:
             list_label="Comparisons",
             placeholder="open one that was made before",
         )
+        self.field.add_class("wb-detail-first")  # what was compared says more than its id
         self._bar, self._steps = bar, steps
         self._comparison, self._code, self._controller = comparison, code, controller
         self._reported = ""

@@ -57,9 +57,9 @@ class TrainParts(NamedTuple):
     engines: EngineChoice
     charts: Charts
     federation: FederationView
+    layers: LayerStatisticsView
     evaluation: EvaluationView
     worst: WorstPredictionsView
-    layers: LayerStatisticsView
     statistics: RunStatistics
 
 

@@ -69,7 +69,7 @@ class Trainer(StandaloneStep):
         self.own_examples = OwnExamples(self.controller)
         tasks = area("wb-tasks", self.sections)
         side = area("wb-side", [self.engines, self.form, self.ortmodule, tasks])
-        results = (self.federation, self.evaluation, self.worst, self.layers, self.statistics)
+        results = (self.federation, self.layers, self.evaluation, self.worst, self.statistics)
         own = area("wb-tasks", [self.own_examples])
         # The results appear below the pad, which keeps its place.
         main = area("wb-main", [self.charts, own, *results])

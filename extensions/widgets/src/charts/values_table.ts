@@ -21,7 +21,7 @@ export function fillValuesTable(table: HTMLTableElement, state: ViewState): void
   const head = [
     ...[...COLUMNS, ...(tested ? [TESTED] : [])].map((title) => element("th", { scope: "col" }, title)),
     ...POINTED.map((title) => {
-      const of = title === "Samples/s" && state.showsRates ? ratesNote() : at;
+      const of = title === "Samples/s" && state.showsRates ? ratesNote() : title === "Time" ? `${at}, warm-up included` : at;
       return element("th", { scope: "col" }, title, element("small", {}, of));
     }),
   ];

@@ -21,7 +21,10 @@ describe("the table of values", () => {
       const heads = [...table.querySelectorAll("thead th")].slice(3).map((cell) => cell.textContent);
       return [heads, [...table.querySelectorAll("tbody td")].slice(2).map((cell) => cell.textContent)];
     };
-    const at = (place: string) => ["Loss", "Samples/s", "MB", "Time"].map((title) => title + place);
+    const at = (place: string) => [
+      ...["Loss", "Samples/s", "MB"].map((title) => title + place),
+      `Time${place}, warm-up included`,
+    ];
     expect(shown()).toEqual([at("at the last step"), ["1.0000step 3", "16.0", "100", "6.0\u00a0s"]]);
     state.cursor = 2;
     expect(shown()).toEqual([at("at the cursor"), ["2.0000step 2", "16.0", "100", "4.0\u00a0s"]]);

@@ -23,8 +23,8 @@ const THIN_WIDTH = 0.8;
 const POINT_ROOM = 4;
 /** Least distance of the circles of evaluations, in CSS pixels. */
 const CIRCLE_SPACE = 14;
-/** Length of the line that stands for a single point, in CSS pixels. */
-const POINT_LENGTH = 3;
+/** Of the dot that stands for a single point, in CSS pixels. */
+const LONE_RADIUS = 2.5;
 
 export function drawLines(plot: uPlot, lines: DrawnLine[], markColor: string, background: string): void {
   const { ctx, bbox } = plot;
@@ -87,9 +87,9 @@ export function shownIndices(plot: uPlot, x: Float64Array): [number, number] {
 function stroke(plot: uPlot, x: Float64Array, y: ArrayLike<number>, first: number, last: number): void {
   const { ctx } = plot;
   const logarithmic = plot.scales["y"]?.distr === 3;
-  const pointLength = POINT_LENGTH * scaleOf(plot);
   ctx.beginPath();
   let drawing = false;
+  const lone: [number, number][] = [];
   for (let index = first; index <= last; index += 1) {
     const value = y[index] as number;
     // A value that is not finite breaks the line, and is marked.
@@ -102,12 +102,15 @@ function stroke(plot: uPlot, x: Float64Array, y: ArrayLike<number>, first: numbe
     if (drawing) ctx.lineTo(left, top);
     else ctx.moveTo(left, top);
     // A point between two breaks would be invisible as a line of no length.
-    if (!drawing && !Number.isFinite(y[index + 1] as number)) {
-      ctx.lineTo(left + pointLength, top);
-    }
+    if (!drawing && !Number.isFinite(y[index + 1] as number)) lone.push([left, top]);
     drawing = true;
   }
   ctx.stroke();
+  for (const [left, top] of lone) {
+    ctx.beginPath();
+    ctx.arc(left, top, LONE_RADIUS * scaleOf(plot), 0, 2 * Math.PI);
+    ctx.fill();
+  }
 }
 
 function fillBand(plot: uPlot, x: Float64Array, band: NonNullable<Line["band"]>, first: number, last: number): void {

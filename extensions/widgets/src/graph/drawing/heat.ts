@@ -65,9 +65,11 @@ export function heatOpacity(share: number): number {
   return 0.08 + 0.37 * share;
 }
 
-/** Microseconds as people read them: 12.3 µs · 1.20 ms. */
+/** Microseconds as people read them: 12 µs · 123 µs · 1.20 ms. A profile counts whole ones: of few, two digits. */
 export function formatTime(us: number): string {
-  return us < 1000 ? `${formatSignificant(us)}\u00a0µs` : `${formatSignificant(us / 1000)}\u00a0ms`;
+  if (us >= 1000) return `${formatSignificant(us / 1000)}\u00a0ms`;
+  const text = us >= 99.5 ? formatSignificant(us) : us >= 9.95 ? us.toFixed(0) : us.toPrecision(2);
+  return `${us === 0 ? 0 : text}\u00a0µs`;
 }
 
 /** Decodes a message of the kernel: times of the nodes, then their bytes. */

@@ -2,7 +2,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element, freshId } from "../../element";
-import { formatWhole } from "../../number_format";
+import { formatSignificant, formatWhole } from "../../number_format";
 import { onThemeChange } from "../../theme";
 import { drawRow, extent, type Series } from "./layer_heat";
 import "./layer_statistics_view.css";
@@ -40,11 +40,8 @@ export function seriesOf({ layers, steps, values }: Engine, measure: number): Se
   };
 }
 
-/** Three digits, with an exponent where it is small: 0.284 · 3.1e-5. */
-function shortNumber(value: number): string {
-  if (!Number.isFinite(value)) return "not finite";
-  if (value !== 0 && Math.abs(value) < 1e-3) return value.toExponential(1);
-  return value.toPrecision(3);
+function numberText(value: number): string {
+  return Number.isFinite(value) ? formatSignificant(value) : "not finite";
 }
 
 function render({ model, el, signal }: RenderProps<Traits>): void {
@@ -87,17 +84,17 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   const rowOf = (name: string, at: number, engine: Engine, series: Series, canvas: HTMLElement) => {
     const all = series.values.subarray(at * series.steps, (at + 1) * series.steps);
     const range = extent({ layers: 1, steps: series.steps, values: all });
-    const between = range ? range.map(shortNumber).join(" to ") : "–";
+    const between = range ? range.map(numberText).join(" to ") : "–";
     canvas.addEventListener("pointermove", (event) => {
       // As a share, which no zoom changes.
       const box = canvas.getBoundingClientRect();
       const column = Math.floor(((event.clientX - box.left) / box.width) * series.steps);
       const step = engine.steps[column];
       if (step === undefined) return;
-      pointed.textContent = `${name}, step ${formatWhole(step)}: ${shortNumber(all[column] ?? NaN)}`;
+      pointed.textContent = `${name}, step ${formatWhole(step)}: ${numberText(all[column] ?? NaN)}`;
     });
     canvas.addEventListener("pointerleave", () => (pointed.textContent = ""));
-    const last = all.length ? shortNumber(all[all.length - 1] ?? NaN) : "–";
+    const last = all.length ? numberText(all[all.length - 1] ?? NaN) : "–";
     return element(
       "tr",
       {},
@@ -131,7 +128,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     }
     const series = seriesOf(chosen, measure);
     const range = extent(series);
-    const shades = range ? ` Faint is ${shortNumber(range[0])}, strong ${shortNumber(range[1])}, by logarithm.` : "";
+    const shades = range ? ` Faint is ${numberText(range[0])}, strong ${numberText(range[1])}, by logarithm.` : "";
     note.textContent = `${MEASURES[measure]?.note ?? ""}${shades}`;
     const [first, last] = [chosen.steps[0] ?? 0, chosen.steps[chosen.steps.length - 1] ?? 0];
     over.textContent = `Steps ${formatWhole(first)} to ${formatWhole(last)}`;

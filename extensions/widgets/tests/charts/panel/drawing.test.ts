@@ -45,6 +45,13 @@ describe("the mark of an incident", () => {
   });
 });
 
+describe("a single point", () => {
+  it("is a dot", () => {
+    expect(drawn(0, [0.5]).circles).toEqual([200]);
+    expect(drawn(0, [0.25, 0.5, 0.75]).circles).toEqual([]);
+  });
+});
+
 describe("evaluations", () => {
   it.each([5, 150, 1000])("have circles that leave their line seen, also %d of them", (count) => {
     const { circles } = drawn(count, [0, 1]);

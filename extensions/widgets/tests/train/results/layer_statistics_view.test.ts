@@ -63,7 +63,7 @@ describe("the statistics of layers", () => {
     const [, ratio] = el.querySelectorAll("button");
     ratio?.click();
     expect(ratio?.getAttribute("aria-pressed")).toBe("true");
-    expect(texts(el, "tbody td")[3]).toBe("4.0e-5");
+    expect(texts(el, "tbody td")[3]).toBe("4.00e-05");
   });
 
   it("say the value under the pointer, however large the page is shown", () => {
