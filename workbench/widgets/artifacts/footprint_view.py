@@ -35,9 +35,7 @@ class FootprintView(anywidget.AnyWidget):
     parts = traitlets.List(
         traitlets.Dict(per_key_traits={"name": traitlets.Unicode(), "bytes": traitlets.Int()})
     ).tag(sync=True)
-    """One dict a part of the footprint."""
-    unknown = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    """Parts that are not known yet; not empty for an estimate alone."""
+    """One dict a part of the footprint; `bytes` is -1 where that is not known yet."""
     summary = traitlets.Unicode().tag(sync=True)
     """Description of the artifacts, in a sentence or two."""
     doing = traitlets.Unicode().tag(sync=True)
@@ -55,24 +53,21 @@ class FootprintView(anywidget.AnyWidget):
             self.doing, self.problem = doing, problem
             if prediction is not None:
                 self.outdated = False
-                self.unknown = []
                 self.parts = [
                     {"name": name, "bytes": getattr(prediction.footprint, key)}
                     for key, name in PARTS
                 ]
                 self.summary = _summary(prediction)
             elif problem:
-                self.parts, self.unknown, self.summary = [], [], ""
+                self.parts, self.summary = [], ""
 
     def show_estimate(self, estimate: Estimate) -> None:
         """Show the estimate that is known without artifacts."""
         with self.hold_sync():
             self.doing, self.problem, self.outdated = "", "", False
-            self.unknown = list(UNKNOWN)
             self.parts = [
-                {"name": name, "bytes": getattr(estimate, key)}
+                {"name": name, "bytes": -1 if name in UNKNOWN else getattr(estimate, key)}
                 for key, name in PARTS
-                if name not in UNKNOWN
             ]
             self.summary = (
                 f"{estimate.trained_count:,} of {estimate.total_count:,} elements are trained. "
@@ -83,7 +78,7 @@ class FootprintView(anywidget.AnyWidget):
     def clear(self) -> None:
         """Show nothing."""
         with self.hold_sync():
-            self.parts, self.unknown, self.summary = [], [], ""
+            self.parts, self.summary = [], ""
             self.doing, self.problem = "", ""
             self.outdated = False
 
@@ -94,6 +89,7 @@ def _summary(prediction: ArtifactsWithFootprint) -> str:
     return (
         f"{artifacts.trainable_count:,} elements are trained and {artifacts.frozen_count:,} are "
         f"not, running statistics included. At a batch of {footprint.batch_size:,}, a "
-        f"process grows by {footprint.peak_bytes() / 1e6:,.1f} MB at most. "
+        f"process grows by {footprint.peak_bytes() / 1e6:,.1f} MB at most, as not all parts are "
+        "needed at once. "
         f"The files are in {artifacts.directory}."
     )

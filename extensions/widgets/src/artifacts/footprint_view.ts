@@ -7,13 +7,12 @@ import "./footprint_view.css";
 
 interface Part {
   name: string;
+  /** -1: not known before the artifacts are generated. */
   bytes: number;
 }
 
 interface Traits {
   parts: Part[];
-  /** Parts that are not known before the artifacts are generated. */
-  unknown: string[];
   summary: string;
   /** The current activity; empty if there is none. */
   doing: string;
@@ -25,6 +24,17 @@ interface Traits {
 const HINT =
   "The memory of training the chosen model on a device appears here: parameters, gradients, optimizer " +
   "state, activations and ONNX Runtime itself.";
+
+/** A part that is so many times as large as the next is shortened, as the others could not be told apart. */
+const FAR_LARGER = 5;
+/** The share of the width that the next has then. */
+const NEXT_SHARE = 0.7;
+
+/** The bytes of a bar of the whole width. */
+function lengthOf(sizes: number[]): number {
+  const [largest = 1, next = 0] = [...sizes].sort((a, b) => b - a);
+  return Math.max(1, next > 0 && largest > FAR_LARGER * next ? next / NEXT_SHARE : largest);
+}
 
 function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-footprint-view");
@@ -46,16 +56,19 @@ function render({ model, el }: RenderProps<Traits>): void {
       body.replaceChildren(element("p", { class: "wb-hint" }, model.get("doing") ? "" : HINT));
       return;
     }
-    const largest = Math.max(1, ...parts.map(({ bytes }) => bytes));
+    const full = lengthOf(parts.map(({ bytes }) => bytes));
     const list = element("ul", { "aria-label": "Parts of the memory" });
     for (const { name, bytes } of parts) {
-      const bar = element("span", { class: "wb-part-bar", "aria-hidden": "true" });
-      bar.style.setProperty("--wb-share", String(bytes / largest));
-      list.append(element("li", {}, element("span", {}, name), bar, element("span", {}, formatBytes(bytes))));
-    }
-    for (const name of model.get("unknown")) {
-      const later = element("span", { class: "wb-later" }, "not known yet");
-      list.append(element("li", {}, element("span", {}, name), later, element("span", {}, "?")));
+      let bar = element("span", { class: "wb-part-bar", "aria-hidden": "true" });
+      bar.style.setProperty("--wb-share", String(Math.min(1, bytes / full)));
+      if (bytes > full) {
+        bar.classList.add("wb-broken");
+        bar.title = `Shortened: as long as the others are drawn it would be ${Math.round(bytes / full)} times as long`;
+      }
+      if (bytes < 0) bar = element("span", { class: "wb-later" }, "not known yet");
+      list.append(
+        element("li", {}, element("span", {}, name), bar, element("span", {}, bytes < 0 ? "?" : formatBytes(bytes))),
+      );
     }
     body.replaceChildren(list, element("p", {}, model.get("summary")));
   };
