@@ -77,3 +77,17 @@ def test_a_press_arrives_while_a_cell_runs(kernel: BlockingKernelClient) -> None
     press["header"]["subshell_id"] = subshell
     kernel.shell_channel.send(press)
     assert printed(kernel).strip() == "True"
+
+
+def test_a_press_for_a_subshell_of_the_kernel_before_arrives(kernel: BlockingKernelClient) -> None:
+    """Another client has restarted the kernel, of which JupyterLab knows nothing."""
+    kernel.execute(MAKE)
+    comm_id = printed(kernel).split()[-1]
+    press = kernel.session.msg(
+        "comm_msg",
+        {"comm_id": comm_id, "data": {"method": "custom", "content": {"event": "click"}}},
+    )
+    press["header"]["subshell_id"] = "of-the-kernel-before"
+    kernel.shell_channel.send(press)
+    kernel.execute("print(pressed.wait(30))")
+    assert printed(kernel).strip() == "True"

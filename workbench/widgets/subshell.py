@@ -24,5 +24,11 @@ def answer_while_busy(widget: ipywidgets.Widget) -> None:
 
 
 def _as_addressed(_: Any, addressed: str | None) -> str | None:
-    """The subshell that the message was sent to."""
-    return addressed
+    """The subshell that the message was sent to; None, the thread of the cells, if there is none.
+
+    JupyterLab goes on to name that of the kernel before, where another client has restarted it.
+    """
+    from ipykernel.kernelbase import Kernel
+
+    subshells = Kernel.instance().shell_channel_thread.manager.list_subshell()
+    return addressed if addressed in subshells else None

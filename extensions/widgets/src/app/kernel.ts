@@ -76,7 +76,8 @@ export function onKernelGone(model: AnyModel, callback: () => void, signal: Abor
     if (oldValue) report();
   };
   const status = (_: unknown, now: string) => {
-    if (now === "dead") report();
+    // A kernel that another client restarts says no more than that it is starting.
+    if (now === "dead" || now === "starting") report();
   };
   session.kernelChanged.connect(changed);
   session.statusChanged.connect(status);

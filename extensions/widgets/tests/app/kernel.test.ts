@@ -73,6 +73,15 @@ describe("a page whose kernel is shut down", () => {
     expect(message()).toContain("Run the cell again");
   });
 
+  it("says so when another client restarts it", () => {
+    const restarted = new Session();
+    const { message } = page(restarted);
+    for (const status of ["idle", "busy", "connecting"]) restarted.statusChanged.emit(status);
+    expect(message()).toBe("Training");
+    restarted.statusChanged.emit("starting");
+    expect(message()).toContain("was restarted");
+  });
+
   it("says so when it dies, or was gone before the view was opened", () => {
     const dying = new Session();
     const first = page(dying);
