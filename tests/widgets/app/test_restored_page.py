@@ -137,6 +137,19 @@ def test_a_run_resumed_in_runs_brings_its_settings(make_page: MakePage) -> None:
     until(lambda: "epochs=50, learning_rate=0.02" in page.code.code["train"])
 
 
+def test_artifacts_stay_while_a_run_of_their_model_is_restored(make_page: MakePage) -> None:
+    run = wb.train("digits-mlp", engine="fake", epochs=1).wait()
+    page = make_page("digits-mlp")
+    until(lambda: "digits-mlp is ready" in page.status.message)
+    model = page.models.model
+    page.artifacts.generate()
+    until(lambda: "Generated the artifacts" in page.status.message)
+    page.show(run)
+    assert page.wait(PATIENCE_S)
+    assert page.models.model is model
+    assert [step["note"] for step in page.bar.steps if step["name"] == "artifacts"] == ["generated"]
+
+
 def test_a_result_is_back_with_its_run(make_page: MakePage) -> None:
     page = make_page(model="digits-mlp")
     page.set(steps=2)

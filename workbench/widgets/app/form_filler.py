@@ -12,6 +12,7 @@ from workbench.controller.view import View
 from workbench.models import Model
 from workbench.runs import Run
 from workbench.widgets.model.model_view import ModelView
+from workbench.widgets.model.own_data import is_sample
 from workbench.widgets.train.trainer import Trainer
 
 
@@ -67,6 +68,9 @@ class FormFiller(View):
         if not recorded and not is_module(module):
             self._models.field.problem = f"{name} is no sample: choose its file or module here."
             return False
+        chosen = self._models.model
+        if chosen is not None and is_sample(chosen.name) and name == self._models.field.value:
+            return True  # with the artifacts that were generated from it
         self._models.choose(name)
         inputs = split_names(self._models.dataset.value)[:-1]
         if not recorded and inputs:

@@ -25,7 +25,7 @@ class OwnData:
 
     def loaded(self, name: str, source: str) -> None:
         """A model of this name was loaded from the text in its field."""
-        self._model = "" if _is_sample(name) else source
+        self._model = "" if is_sample(name) else source
 
     def replaced(self) -> None:
         """The data of the model have been replaced, and are not kept."""
@@ -38,7 +38,7 @@ class OwnData:
             source: text of the field of the model.
             typed: those of the data.
         """
-        if self._model and _is_sample(source):
+        if self._model and is_sample(source):
             self._away, self._model = (self._model, typed), ""
             return DataTexts()
         if self._away is None or self._away[0] != source or typed.dataset:
@@ -47,7 +47,8 @@ class OwnData:
         return data
 
 
-def _is_sample(name: str) -> bool:
+def is_sample(name: str) -> bool:
+    """Whether a model of this name brings its own data."""
     from sample_models import SAMPLES
 
     return name in SAMPLES
