@@ -10,6 +10,7 @@ import pytest
 
 from workbench.chart_series import Recording, smoothed, spread, trailing_rate
 from workbench.chart_series.blocks import LAST, SECONDS, STEP
+from workbench.chart_series.smoothing import WarmUp
 
 
 def recording(losses: np.ndarray, limit: int = 1 << 20) -> Recording:
@@ -203,12 +204,26 @@ def test_a_trailing_rate_is_samples_over_seconds_of_the_last_steps_together() ->
 def test_the_warm_up_is_no_part_of_the_rate_of_later_steps() -> None:
     """A run of few steps would seem slower than the throughput that it has, which is without it."""
     step, seconds = np.arange(1.0, 6.0), np.array([8.0, 10.0, 11.0, 12.0, 13.0])
-    rate = trailing_rate(step, seconds, 32 * step, 10, 2)
+    rate = trailing_rate(step, seconds, 32 * step, 10, WarmUp(2, 10.0, 64.0))
     np.testing.assert_allclose(rate, [4, 6.4, 32, 32, 32])
     one = Recording()
-    one.warmup_steps = 2
-    one.add(step, np.diff(seconds, prepend=0.0), np.full(5, 32.0), np.ones(5), np.ones(5))
+    one.add(step, np.diff(seconds, prepend=0.0), np.full(5, 32.0), *np.ones((2, 5)), warmup_steps=2)
+    assert one.warm_up == (2, 10.0, 64.0)
     np.testing.assert_allclose([one.at(each)["samples_per_s"] for each in range(1, 6)], rate)
+    one.cut(1)
+    assert one.warm_up == WarmUp()
+
+
+@pytest.mark.parametrize("stride", [1, 2, 16, 64])
+def test_nor_of_means_over_many_steps_of_which_none_ends_with_it(stride: int) -> None:
+    seconds = np.array([6.0] * 5 + [0.01] * 3000)
+    one = Recording()
+    for part in np.split(np.arange(len(seconds)), [3, 4, 700]):  # as they come
+        ones = np.ones(len(part))
+        one.add(part + 1.0, seconds[part], 32 * ones, ones, ones, warmup_steps=5)
+    step, total, samples = one.blocks(stride)[:3]
+    rate = trailing_rate(step, total, samples, one.rate_window, one.warm_up)
+    np.testing.assert_allclose(rate[step > 5], 3200, rtol=1e-6)
 
 
 def test_the_spread_is_that_of_typical_values() -> None:

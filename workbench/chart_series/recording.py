@@ -12,7 +12,7 @@ from workbench.chart_series.evaluations import METRICS, Evaluations, Metric
 from workbench.chart_series.incidents import Incident, IncidentWatch
 from workbench.chart_series.pyramid import LIMIT, RAW_ROWS, Pyramid
 from workbench.chart_series.rank_memory import RankMemory
-from workbench.chart_series.smoothing import rate_window
+from workbench.chart_series.smoothing import NO_WARM_UP, WarmUp, rate_window, trailing_rate
 
 __all__ = ["METRICS", "Metric", "Recording", "StepValue"]
 
@@ -36,8 +36,7 @@ class Recording:
         self._watch = IncidentWatch()
         self._best = NOTHING
         self._last: np.ndarray | None = None
-        self.warmup_steps = 0
-        """First steps, which the throughput of later ones leaves out."""
+        self.warm_up = NO_WARM_UP
         self.evaluations = Evaluations()
         self.rank_memory = RankMemory()
 
@@ -53,6 +52,7 @@ class Recording:
         loss: np.ndarray,
         rss_bytes: np.ndarray,
         rank_rss_bytes: tuple[np.ndarray, ...] = (),
+        warmup_steps: int = 0,
     ) -> None:
         """Add steps that follow those before, all of shape (steps,).
 
@@ -64,6 +64,7 @@ class Recording:
             rss_bytes: resident set; NaN where it was not measured. Such steps get the next known
                 value, and those after the last one the last.
             rank_rss_bytes: of each process where several train; NaN where it was not measured.
+            warmup_steps: first steps of the run, which the throughput of later ones leaves out.
         """
         if len(step) == 0:
             return
@@ -79,6 +80,10 @@ class Recording:
         raw[4] /= 1e6
         self._pyramid.append(raw)
         self._last = raw[:, -1].copy()
+        if self.warm_up.steps < warmup_steps <= raw[STEP, -1]:
+            at = int(np.searchsorted(raw[STEP], warmup_steps, "right")) - 1
+            if at >= 0:  # else the record begins after them
+                self.warm_up = WarmUp(warmup_steps, *raw[[SECONDS, SAMPLES], at].tolist())
         self.rank_memory.add(step, rank_rss_bytes)
         self._note(step, loss, samples)
 
@@ -90,6 +95,8 @@ class Recording:
         if steps >= len(self):
             return False
         self._pyramid.cut(steps)
+        if step < self.warm_up.steps:
+            self.warm_up = NO_WARM_UP
         kept = self._pyramid.blocks(1)
         self._last = kept[[STEP, SECONDS, SAMPLES, LAST, MEMORY], -1] if kept.shape[1] else None
         if kept.shape[1] == len(self):
@@ -189,17 +196,14 @@ class Recording:
         """step, seconds, samples, loss, samples_per_s and memory_mb at the last step that is at
         most `step`; NaN, and step 0, before the first."""
         index = self._pyramid.index_of(step + 1) - 1
-        before = index - self.rate_window
-        if index >= self.warmup_steps:
-            before = max(before, self.warmup_steps - 1)
-        found = self.blocks(1, max(0, before), index + 1)
+        window = self.rate_window
+        found = self.blocks(1, max(0, index - window), index + 1)
         names = ("seconds", "samples", "loss", "samples_per_s", "memory_mb")
         if index < 0 or found.shape[1] == 0:
             return {"step": 0, **dict.fromkeys(names, float("nan"))}
         last = found[:, -1]
-        start_s, start_samples = (0.0, 0.0) if before < 0 else found[[SECONDS, SAMPLES], 0]
-        elapsed = last[SECONDS] - start_s
-        rate = (last[SAMPLES] - start_samples) / elapsed if elapsed > 0 else float("nan")
+        totals = found[STEP], found[SECONDS], found[SAMPLES]
+        rate = trailing_rate(*totals, window, self.warm_up)[-1]
         values = (last[SECONDS], last[SAMPLES], last[LAST], rate, last[MEMORY])
         return {"step": int(last[STEP]), **dict(zip(names, map(float, values), strict=True))}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 MIN_WINDOW = 10
@@ -46,8 +48,25 @@ def rate_window(steps: int, smoothing: float = 0.0) -> int:
     return max(MIN_WINDOW, round(WINDOW_SHARE * steps), round(smoothing))
 
 
+class WarmUp(NamedTuple):
+    """The first steps of a run, which the throughput of later ones leaves out."""
+
+    steps: int = 0
+    seconds: float = 0.0
+    """Of these steps together."""
+    samples: float = 0.0
+    """In these steps together."""
+
+
+NO_WARM_UP = WarmUp()
+
+
 def trailing_rate(
-    step: np.ndarray, seconds: np.ndarray, samples: np.ndarray, window: int, warmup_steps: int = 0
+    step: np.ndarray,
+    seconds: np.ndarray,
+    samples: np.ndarray,
+    window: int,
+    warm_up: WarmUp = NO_WARM_UP,
 ) -> np.ndarray:
     """Samples per second over the last `window` steps up to each point.
 
@@ -56,20 +75,21 @@ def trailing_rate(
         seconds: (points,) total at each point.
         samples: (points,) total at each point.
         window: in steps; where points are further apart, since the point before.
-        warmup_steps: first steps, which the rate of later ones leaves out.
+        warm_up: no part of the rate of later steps; within it the rate is that from the beginning.
 
     Returns:
-        (points,); the first is NaN unless its totals are those of one point from zero.
+        (points,); NaN where no time has passed.
     """
     if len(step) == 0:
         return np.empty(0)
-    start_step = np.where(
-        step > warmup_steps, np.maximum(step - window, warmup_steps), step - window
-    )
-    before = np.searchsorted(step, start_step, "right") - 1
+    before = np.searchsorted(step, step - window, "right") - 1
     before = np.minimum(before, np.arange(len(step)) - 1)
     start_s = np.where(before < 0, 0.0, seconds[before])
     start = np.where(before < 0, 0.0, samples[before])
+    # The points may be means over many steps, of which none ends with the warm-up.
+    within = (step > warm_up.steps) & (start_s < warm_up.seconds)
+    start_s = np.where(within, warm_up.seconds, start_s)
+    start = np.where(within, warm_up.samples, start)
     elapsed = seconds - start_s
     rate = np.full(len(step), np.nan)
     np.divide(samples - start, elapsed, out=rate, where=elapsed > 0)

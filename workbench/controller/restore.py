@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,18 +39,9 @@ OF_CLIENTS = ("steps", "epochs", "tuning")
 
 def restored(run: Run) -> Restored:
     """Read it from the record of `run`; no code that the record names is executed."""
-    name, dataset = str(run.spec["model"]), str(run.spec.get("dataset") or "")
-    defaults = default_settings(run)
-    model: Model | str = run.model or ""
-    own_dataset = None
-    if isinstance(model, Model):
-        own_dataset = model.dataset
-    elif file := _onnx_file(run):
-        model = file
-    else:
-        with contextlib.suppress(ModelError):
-            sample = find_sample(name)
-            model, own_dataset = name, sample.dataset_name
+    dataset = str(run.spec.get("dataset") or "")
+    model, own_dataset, own_settings = _chosen_model(run)
+    defaults = make_config(own_settings)
     # The steps of a federated run are its rounds.
     left_out = NOT_TYPED if run.federation is None else (*NOT_TYPED, *OF_CLIENTS)
     if not isinstance(run.config.tuning, str):
@@ -82,13 +72,21 @@ def restored(run: Run) -> Restored:
 
 def default_settings(run: Run) -> TrainingConfig:
     """Those of the model of `run`, as far as its record names one that has some."""
-    own: Mapping[str, Any] = {}
+    return make_config(_chosen_model(run)[2])
+
+
+def _chosen_model(run: Run) -> tuple[Model | str, str | None, dict[str, Any]]:
+    """The model of `run` as it can be chosen, empty if only user code can build it; the name of its
+    own dataset and its default settings, if it has some."""
     if isinstance(run.model, Model):
-        own = run.model.defaults
-    elif not _onnx_file(run):
-        with contextlib.suppress(ModelError):
-            own = find_sample(str(run.spec["model"])).defaults
-    return make_config(dict(own))
+        return run.model, run.model.dataset, dict(run.model.defaults)
+    if file := _onnx_file(run):
+        return file, None, {}
+    name = str(run.spec["model"])
+    with contextlib.suppress(ModelError):
+        sample = find_sample(name)
+        return name, sample.dataset_name, dict(sample.defaults)
+    return run.model or "", None, {}
 
 
 def _beside_config(run: Run) -> dict[str, Any]:

@@ -132,15 +132,33 @@ def test_a_run_that_takes_no_step_for_long_says_so(monkeypatch: pytest.MonkeyPat
     clock = Clock(monkeypatch)
     clock.follower._make_pace = lambda: always(1.0)
     clock.follower._update_pace = always(1.0)
+
+    def after(seconds: float) -> str:
+        clock.polls(seconds)
+        return clock.states[-1].detail
+
+    assert "no step" not in after(5)
+    assert after(10).endswith("; no step for 14 s"), "before its first one, too"
     append(clock.events_path, [steps(1, [0.1, 0.1])])
-    clock.polls(5)
-    assert clock.states[-1].detail.startswith("step 2 of ")
-    assert "no step" not in clock.states[-1].detail
-    clock.polls(20)
-    assert "no step for 2" in clock.states[-1].detail
+    assert "no step" not in after(5)
+    assert "; no step for 2" in after(20)
     assert clock.states[-1].left_s < 0
-    append(clock.events_path, [steps(3, [0.1])])
-    clock.polls(2)
+    append(clock.events_path, [steps(3, [4.0])])
+    assert "no step" not in after(30), "where each takes that long"
+    append(clock.events_path, [{"event": "paused"}])
+    assert "no step" not in after(60)
+    append(clock.events_path, [{"event": "resumed"}])
+    assert "no step" not in after(30)
+
+
+def test_a_last_evaluation_is_no_hanging_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    clock.follower._make_pace = lambda: always(1.0)
+    clock.follower._update_pace = always(1.0)
+    append(clock.events_path, [steps(1, [0.1] * 3)])
+    clock.polls(30)
+    assert clock.states[-1].status == "running"
+    assert clock.states[-1].detail.startswith("step 3 of 3")
     assert "no step" not in clock.states[-1].detail
 
 

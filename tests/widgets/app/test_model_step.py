@@ -247,9 +247,23 @@ def test_the_data_of_an_own_module_are_away_while_a_sample_is_chosen(make_page: 
     assert (step.example_inputs.value, step.dataset.value) == ("x", "")
 
 
+def test_so_are_those_of_a_module_that_was_refused(make_page: MakePage) -> None:
+    page = make_page(None)
+    step = page.models
+    step.field.value, step.example_inputs.value, step.dataset.value = "no_such", "x", "x, labels"
+    until(lambda: step.field.problem)
+    step.field.value = "digits-mlp"
+    until(lambda: "digits-mlp is ready" in page.status.message)
+    assert (step.example_inputs.value, step.dataset.value) == ("", "")
+    step.field.value = "no_such"
+    assert (step.example_inputs.value, step.dataset.value) == ("x", "x, labels")
+
+
 def test_from_sample_to_sample_a_typed_dataset_stays(make_page: MakePage) -> None:
     page = make_page("digits-mlp")
     page.models.dataset.value = "digits"
+    page.models.field.value = "digits-cmn"  # refused
+    until(lambda: page.models.field.problem)
     page.models.field.value = "digits-cnn"
     until(lambda: "digits-cnn is ready" in page.status.message)
     assert page.models.dataset.value == "digits"

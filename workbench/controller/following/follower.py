@@ -32,7 +32,9 @@ SOON_S = 0.2
 IDLE = ("starting", "paused")
 """Statuses of a training with that interval, as an update disturbs no step then."""
 SILENT_S = 10.0
-"""It is said where a run takes no step for longer than this, as one whose worker hangs."""
+"""It is said where a run takes no step for longer than this, as one whose worker hangs,"""
+UNUSUAL = 10.0
+"""and for longer than so many of its last steps."""
 
 DIVERGED = "loss diverged"
 
@@ -81,9 +83,11 @@ class Follower:
         self._losses: dict[str, IncidentWatch] = {}
         self._total_steps = 0
         self._started = time.monotonic()
-        """When the last engine that has started did so."""
-        self._stepped = math.inf
-        """When the last new step was seen."""
+        """When the engine that started last has started."""
+        self._waits_since = math.inf
+        """When the last new step was seen, or training began or went on; infinite meanwhile."""
+        self._step_s = 0.0
+        """Duration of the last steps, on average."""
         self._pace = Pace()
         self._compares = isinstance(job, ComparisonJob)
 
@@ -131,7 +135,8 @@ class Follower:
         """Report the points that were written since the last call."""
         for engine, run in self.job.runs.items():
             if engine not in self._readers:
-                self._started = time.monotonic() if self._readers else self._started
+                if self._readers:
+                    self._started = time.monotonic()
                 self._readers[engine] = run.follow()
                 self._total_steps = run.progress.total_steps
                 self._view.show_total_steps(self._total_steps)
@@ -141,7 +146,8 @@ class Follower:
                 if engine in self._losses:
                     self._losses[engine].cut(points.restored_step)
             if len(points.step):
-                self._stepped = time.monotonic()
+                self._waits_since = time.monotonic()
+                self._step_s = float(points.seconds.mean())
                 losses = self._losses.setdefault(engine, IncidentWatch())
                 losses.add(points.step, points.loss, points.samples)
                 self._done_steps[engine] = int(points.step[-1])
@@ -164,12 +170,23 @@ class Follower:
             level, message = "error", self._refused
         if status != "running":
             self._pace = Pace()  # what a pause took says nothing of how fast the run is
-            self._stepped = math.inf
+            self._waits_since = math.inf
+        elif self._waits_since == math.inf:
+            self._waits_since = time.monotonic()
         left_s = -1.0 if status != "running" else self._pace.left_s(share)
-        silent_s = time.monotonic() - self._stepped
-        if silent_s > SILENT_S:
-            detail, left_s = f"{detail}; no step for {duration_text(silent_s)}", -1.0
+        if silent := self._silence:
+            detail, left_s = f"{detail}; {silent}", -1.0
         return State(status, level, message, detail, share, left_s, self._compares, caveat=caveat)
+
+    @property
+    def _silence(self) -> str:
+        """How long the run has taken no step, where that is unusual."""
+        run = [*self.job.runs.values()][-1] if self.job.runs else None
+        waits_s = time.monotonic() - self._waits_since
+        evaluates = min(self._done_steps.values(), default=0) >= self._total_steps > 0
+        if run is None or evaluates or waits_s <= max(SILENT_S, UNUSUAL * self._step_s):
+            return ""
+        return f"no {step_word(run.spec)} for {duration_text(waits_s)}"
 
     @property
     def _is_watched(self) -> bool:

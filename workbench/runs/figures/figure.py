@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.chart_series.smoothing import WINDOW_SHARE, rate_window, trailing_rate
+from workbench.chart_series.smoothing import (
+    MIN_WINDOW,
+    NO_WARM_UP,
+    WINDOW_SHARE,
+    WarmUp,
+    rate_window,
+    trailing_rate,
+)
 from workbench.display.quantities import thread_count
 from workbench.figures.engine_style import line_styles
 from workbench.figures.static_figure import (
@@ -32,6 +39,7 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 1000
 """Largest number of points of a throughput curve."""
+SHARE = f"{100 * WINDOW_SHARE:.0f} %"
 MOST_MARKERS = 100
 """Number of evaluations up to which each has a marker."""
 UNMEASURED = "no step after those that are\nexcluded from throughput"
@@ -104,13 +112,11 @@ def draw_evaluations(axes: Axes, points: NewPoints, style: Mapping[str, Any]) ->
 def draw_throughput(
     axes: Axes, name: str, style: Mapping[str, Any], points: NewPoints, unmeasured: int
 ) -> None:
-    measured = points.step > unmeasured
-    step, rate = smooth_throughput(
-        points.step[measured], points.samples[measured], points.seconds[measured]
+    axes.plot(
+        *throughput_curve(points, unmeasured), **style, linewidth=1.2, label=legend_label(name)
     )
-    axes.plot(step, rate, **style, linewidth=1.2, label=legend_label(name))
     from_zero(axes)
-    label(axes, "Throughput", f"samples/s, mean over {100 * WINDOW_SHARE:.0f} % of the steps")
+    label(axes, "Throughput", f"samples/s, mean over {MIN_WINDOW} steps, or {SHARE} of them")
 
 
 def draw_memory(axes: Axes, name: str, style: Mapping[str, Any], points: NewPoints) -> None:
@@ -124,18 +130,15 @@ def draw_memory(axes: Axes, name: str, style: Mapping[str, Any], points: NewPoin
     label(axes, "Memory", "resident set, MB")
 
 
-def smooth_throughput(
-    step: np.ndarray, samples: np.ndarray, seconds: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Steps and the mean throughput up to each, as in the charts; of many steps some.
-
-    Args:
-        step: (steps,) without those of the warm-up.
-        samples: (steps,) samples of each.
-        seconds: (steps,) duration of each.
-    """
-    rate = trailing_rate(step, np.cumsum(seconds), np.cumsum(samples), rate_window(len(step)))
-    every = max(1, len(step) // MOST_POINTS)
+def throughput_curve(points: NewPoints, warmup_steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Steps after the warm-up and the mean throughput up to each, as in the charts; of many steps
+    some."""
+    step, seconds, samples = points.step, np.cumsum(points.seconds), np.cumsum(points.samples)
+    first = int(np.searchsorted(step, warmup_steps, "right"))
+    warm_up = WarmUp(warmup_steps, seconds[first - 1], samples[first - 1]) if first else NO_WARM_UP
+    rate = trailing_rate(step, seconds, samples, rate_window(len(step)), warm_up)
+    step, rate = step[first:], rate[first:]
+    every = max(1, -(-len(step) // MOST_POINTS))
     return step[::-every][::-1], rate[::-every][::-1]
 
 

@@ -49,7 +49,7 @@ class FormFiller(View):
         self._controller.typed.replace(was.settings)
         self._trainer.ortmodule.value = was.ortmodule
         self._trainer.engines.choose(run.engine)
-        self._models.own_data.replaced()  # by those of the run
+        self._models.own_data.forget_model()  # its data are replaced by those of the run
         self._models.choose_dataset(self._dataset(was.dataset), was.target, was.groups)
         chosen = self._choose(was.model or str(run.spec["model"]), was.model)
         texts = dict(self._controller.typed.texts)

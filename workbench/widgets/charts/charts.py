@@ -117,19 +117,22 @@ class Charts(ChartOptions, ChartNotes, anywidget.AnyWidget):
             self._send_recordings(self._recordings, full=True)
 
     def name(self, key: str, run: Run) -> None:
-        """Label the curve by its run: by the engine where that is its key, else by the title. The
-        run's warm-up is no part of its later throughput."""
+        """Label the curve by its run: by the engine where that is its key, else by the title."""
         named = {"label": run.engine if key == run.engine else key, "detail": run.title}
         with self._lock:
-            self._recordings[key].warmup_steps = run.config.warmup_steps
             curves = [{**curve, **named} if curve["key"] == key else curve for curve in self.curves]
             if curves != self.curves:
                 self.curves = curves
 
-    def add(self, key: str, points: NewPoints) -> None:
+    def add(self, key: str, points: NewPoints, warmup_steps: int = 0) -> None:
         """Add new points of one curve; they are sent by the next flush.
 
         If the run was resumed, its points of later steps are removed first.
+
+        Args:
+            key: of the curve.
+            points: those that follow.
+            warmup_steps: first steps of the run, which the throughput of later ones leaves out.
         """
         with self._lock:
             recording = self._recordings[key]
@@ -141,6 +144,7 @@ class Charts(ChartOptions, ChartNotes, anywidget.AnyWidget):
             recording.add(
                 *(points.step, points.seconds, points.samples, points.loss, points.rss_bytes),
                 points.rank_rss_bytes,
+                warmup_steps,
             )
             recording.add_events(points.events)
             if len(points.step) or points.events:
@@ -148,8 +152,8 @@ class Charts(ChartOptions, ChartNotes, anywidget.AnyWidget):
 
     def add_run(self, key: str, run: Run) -> None:
         """Add all recorded points of `run`, and label the curve by it."""
+        self.add(key, run.follow().poll(), run.config.warmup_steps)
         self.name(key, run)
-        self.add(key, run.follow().poll())
 
     def flush(self) -> None:
         """Send points added since the last flush, if any."""

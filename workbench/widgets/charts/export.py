@@ -174,10 +174,10 @@ class ChartFile:
         lead = window + SMOOTHING_LENGTHS * self.smoothing
         _, start, found = recording.window(max(0, low - lead), high, PICTURE_BLOCKS)
         totals = found[STEP], found[SECONDS], found[SAMPLES]
-        rate = trailing_rate(*totals, window, recording.warmup_steps)
+        rate = trailing_rate(*totals, window, recording.warm_up)
         rate[: 1 if start else 0] = np.nan  # blocks before the first are not known here
         own_window = rate_window(len(recording))
-        raw = trailing_rate(*totals, own_window, recording.warmup_steps)
+        raw = trailing_rate(*totals, own_window, recording.warm_up)
         raw[: 1 if start else 0] = np.nan
         mean = smoothed(found[STEP], found[MEAN], self.smoothing)
         shown = slice(max(0, int(np.searchsorted(found[STEP], low)) - 1), None)

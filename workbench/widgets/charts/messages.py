@@ -73,7 +73,7 @@ def facts(recording: Recording) -> dict[str, Any]:
     return {
         "steps": len(recording),
         "rate_window": recording.rate_window,
-        "warmup_steps": recording.warmup_steps,
+        "warm_up": recording.warm_up._asdict(),
         "best": _value(recording.best_loss),
         "best_evaluation": _value(recording.best_evaluation),
         "incidents": [incident._asdict() for incident in recording.incidents],

@@ -82,7 +82,7 @@ def spreads(recordings: Mapping[str, Recording]) -> dict[str, float]:
 def _rates(recordings: Iterable[Recording], overviews: list[np.ndarray]) -> Iterable[np.ndarray]:
     for one, blocks in zip(recordings, overviews, strict=True):
         totals = blocks[STEP], blocks[SECONDS], blocks[SAMPLES]
-        yield trailing_rate(*totals, one.rate_window, one.warmup_steps)
+        yield trailing_rate(*totals, one.rate_window, one.warm_up)
 
 
 def shown_metric(recording: Recording) -> tuple[np.ndarray, np.ndarray]:

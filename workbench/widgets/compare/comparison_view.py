@@ -230,7 +230,7 @@ class ComparisonView(ShownAlone, ipywidgets.Box):  # type: ignore[misc]
                 self.charts.name(name, run)
                 steps = run.progress.total_steps
                 self.charts.total_steps = max(self.charts.total_steps, steps)
-            self.charts.add(name, self._readers[name].poll())
+            self.charts.add(name, self._readers[name].poll(), run.config.warmup_steps)
         self.charts.flush()
 
     def _show_so_far(self, comparison: Comparison | RunComparison) -> None:

@@ -131,9 +131,7 @@ class ModelView(StandaloneStep):
         """Choose a model as if its name had been typed."""
         found = model_or_name(model)
         name = found.name if isinstance(found, Model) else found
-        self._begin_choice(name)
-        self.field.value = name
-        self._choose(found)
+        self._choose(name, found)
 
     def choose_dataset(self, dataset: str, target: str = "", groups: str = "") -> None:
         """Choose a dataset as if it had been typed.
@@ -161,13 +159,15 @@ class ModelView(StandaloneStep):
 
     def _on_field(self, change: Any) -> None:
         if change.new != self._chosen:
-            self._begin_choice(change.new)
-            self._choose(change.new)
+            self._choose(change.new, change.new)
 
-    def _choose(self, model: Model | str) -> None:
-        """Choose the model that the field names, with the data that belong to it."""
-        typed = (self.example_inputs, self.dataset, self.target, self.groups)
-        data = self.own_data.for_choice(self._chosen, DataTexts(*(each.value for each in typed)))
+    def _choose(self, name: str, model: Model | str) -> None:
+        """Choose what `name`, the text in the field, stands for, with the data kept for it."""
+        fields = (self.example_inputs, self.dataset, self.target, self.groups)
+        typed = DataTexts(*(field.value for field in fields))
+        data = self.own_data.for_choice(name, typed, self._chosen)
+        self._begin_choice(name)
+        self.field.value = name
         if data is not None:
             self.controller.setup.example_inputs = data.example_inputs.strip()
             self.example_inputs.value = data.example_inputs
@@ -263,7 +263,7 @@ class ModelStepView(View):
         if model is None:
             self._step.card.clear("" if problem else CARD_HINT)
         else:
-            self._step.own_data.loaded(model.name, self._step.field.value)
+            self._step.own_data.note_loaded(model.name, self._step.field.value)
             self._step.card.show(model)
 
     def show_layers(self, rows: Sequence[LayerRow] | None, *, loading: bool = False) -> None:

@@ -207,9 +207,10 @@ class TrainView(View):
     def add_points(self, engine: str, points: NewPoints) -> None:
         if self._compares:
             return
-        self._parts.charts.add(engine, points)
-        if self._job is not None and engine in self._job.runs:
-            self._parts.charts.name(engine, self._job.runs[engine])
+        run = None if self._job is None else self._job.runs.get(engine)
+        self._parts.charts.add(engine, points, 0 if run is None else run.config.warmup_steps)
+        if run is not None:
+            self._parts.charts.name(engine, run)
         self._parts.layers.add(engine, points.events, points.restored_step)
         self._parts.federation.add(points.events)
         if any(event["event"] == "evaluation" for event in points.events):

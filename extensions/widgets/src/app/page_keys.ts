@@ -15,7 +15,8 @@ const GUARDED = Symbol.for("workbench.keys");
 function isOfThePage(event: KeyboardEvent): boolean {
   const command = event.ctrlKey || event.metaKey || event.altKey;
   const key = event.key.toLowerCase();
-  if (document.querySelector(PRESENTED)) return !(command && key === "s");
+  const saves = key === "s" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+  if (document.querySelector(PRESENTED)) return !saves;
   const at = event.target instanceof Element ? event.target : null;
   return at?.closest(".wb") != null && (!command || key === "enter" || key === "a");
 }

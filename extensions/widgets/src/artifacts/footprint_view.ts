@@ -36,6 +36,17 @@ function lengthOf(sizes: number[]): number {
   return Math.max(1, next > 0 && largest > FAR_LARGER * next ? next / NEXT_SHARE : largest);
 }
 
+/** A bar of a share of the width; one above 1 is shortened. */
+function barOf(share: number): HTMLElement {
+  const bar = element("span", { class: "wb-part-bar", "aria-hidden": "true" });
+  bar.style.setProperty("--wb-share", String(Math.min(1, share)));
+  if (share > 1) {
+    bar.classList.add("wb-broken");
+    bar.title = `Shortened: drawn as the others it would be ${Math.round(share)} times as long`;
+  }
+  return bar;
+}
+
 function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-footprint-view");
   const doing = element("p", { class: "wb-doing" });
@@ -59,16 +70,10 @@ function render({ model, el }: RenderProps<Traits>): void {
     const full = lengthOf(parts.map(({ bytes }) => bytes));
     const list = element("ul", { "aria-label": "Parts of the memory" });
     for (const { name, bytes } of parts) {
-      let bar = element("span", { class: "wb-part-bar", "aria-hidden": "true" });
-      bar.style.setProperty("--wb-share", String(Math.min(1, bytes / full)));
-      if (bytes > full) {
-        bar.classList.add("wb-broken");
-        bar.title = `Shortened: as long as the others are drawn it would be ${Math.round(bytes / full)} times as long`;
-      }
-      if (bytes < 0) bar = element("span", { class: "wb-later" }, "not known yet");
-      list.append(
-        element("li", {}, element("span", {}, name), bar, element("span", {}, bytes < 0 ? "?" : formatBytes(bytes))),
-      );
+      const known = bytes >= 0;
+      const bar = known ? barOf(bytes / full) : element("span", { class: "wb-later" }, "not known yet");
+      const size = element("span", {}, known ? formatBytes(bytes) : "?");
+      list.append(element("li", {}, element("span", {}, name), bar, size));
     }
     body.replaceChildren(list, element("p", {}, model.get("summary")));
   };

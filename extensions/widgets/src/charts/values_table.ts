@@ -21,7 +21,9 @@ export function fillValuesTable(table: HTMLTableElement, state: ViewState): void
   const head = [
     ...[...COLUMNS, ...(tested ? [TESTED] : [])].map((title) => element("th", { scope: "col" }, title)),
     ...POINTED.map((title) => {
-      const of = title === "Samples/s" && state.showsRates ? ratesNote() : title === "Time" ? `${at}, warm-up included` : at;
+      let of = at;
+      if (title === "Samples/s" && state.showsRates) of = ratesNote();
+      if (title === "Time") of += ", warm-up included";
       return element("th", { scope: "col" }, title, element("small", {}, of));
     }),
   ];

@@ -8,7 +8,7 @@ import { type Facts, type PointsMessage, SeriesStore } from "../../src/charts/se
 const facts: Facts = {
   steps: 0,
   rate_window: 10,
-  warmup_steps: 0,
+  warm_up: { steps: 0, seconds: 0, samples: 0 },
   best: null,
   best_evaluation: null,
   incidents: [],

@@ -45,7 +45,7 @@ const remembered = new WeakMap<Blocks, Map<string, Line>>();
 
 export function lineOf(curve: Curve, metric: Metric, options: LineOptions): Line {
   const blocks = shownBlocks(curve, options);
-  const name = [metric, options.axis, options.smoothing, curve.facts.rate_window, curve.facts.warmup_steps].join();
+  const name = [metric, options.axis, options.smoothing, curve.facts.rate_window, curve.facts.warm_up.steps].join();
   const lines = remembered.get(blocks) ?? new Map<string, Line>();
   remembered.set(blocks, lines);
   const known = lines.get(name);
@@ -74,14 +74,14 @@ function blockLine(curve: Curve, blocks: Blocks, metric: Metric, options: LineOp
 }
 
 function rateLine(curve: Curve, blocks: Blocks, smoothing: number): Pick<Line, "y" | "raw"> {
-  const { rate_window: window, warmup_steps: warmup } = curve.facts;
+  const { rate_window: window, warm_up: warmUp } = curve.facts;
   const count = blocksBefore(curve, blocks);
   const { overview } = curve;
   const joined = (name: "step" | "seconds" | "samples") =>
     join(overview[name].subarray(0, count), blocks[name]);
   const [step, seconds, samples] = [joined("step"), joined("seconds"), joined("samples")];
   const over = (steps: number) =>
-    trailingRate(step, seconds, samples, steps, overview.before, warmup).subarray(count);
+    trailingRate(step, seconds, samples, steps, overview.before, warmUp).subarray(count);
   return smoothing > window ? { y: over(smoothing), raw: over(window) } : { y: over(window), raw: null };
 }
 

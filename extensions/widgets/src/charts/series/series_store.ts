@@ -2,6 +2,7 @@
 // part that is looked at. Both are bounded, however long the run.
 
 import { type BlockHeader, Blocks, decode } from "./block";
+import type { WarmUp } from "./smoothing";
 
 export interface Incident {
   kind: "not_finite" | "diverged" | "leap";
@@ -19,8 +20,8 @@ export interface Facts {
   steps: number;
   /** Steps over which throughput is averaged. */
   rate_window: number;
-  /** First steps, which the throughput of later ones leaves out. */
-  warmup_steps: number;
+  /** What the throughput of later steps leaves out. */
+  warm_up: WarmUp;
   /** The smallest loss of a batch. */
   best: ValueAtStep | null;
   /** The smallest loss on the test split. */

@@ -37,6 +37,13 @@ export function smoothed(step: Float64Array, values: Numbers, overSteps: number)
   return found;
 }
 
+/** The first steps of a run, and their totals, which the throughput of later ones leaves out. */
+export interface WarmUp {
+  steps: number;
+  seconds: number;
+  samples: number;
+}
+
 /** Samples per second over the last `window` steps up to each point, from totals; after the warm-up without it. */
 export function trailingRate(
   step: Float64Array,
@@ -44,16 +51,19 @@ export function trailingRate(
   samples: Float64Array,
   window: number,
   before: { seconds: number; samples: number },
-  warmupSteps = 0,
+  warmUp: WarmUp = { steps: 0, seconds: 0, samples: 0 },
 ): Float64Array {
   const found = new Float64Array(step.length).fill(Number.NaN);
   let from = -1;
   for (let index = 0; index < step.length; index += 1) {
     const at = step[index] as number;
-    const start = at > warmupSteps ? Math.max(at - window, warmupSteps) : at - window;
-    while (from + 1 < index && (step[from + 1] as number) <= start) from += 1;
-    const startSeconds = from < 0 ? before.seconds : (seconds[from] as number);
-    const startSamples = from < 0 ? before.samples : (samples[from] as number);
+    while (from + 1 < index && (step[from + 1] as number) <= at - window) from += 1;
+    let startSeconds = from < 0 ? before.seconds : (seconds[from] as number);
+    let startSamples = from < 0 ? before.samples : (samples[from] as number);
+    // The points may be means over many steps, of which none ends with the warm-up.
+    if (at > warmUp.steps && startSeconds < warmUp.seconds) {
+      ({ seconds: startSeconds, samples: startSamples } = warmUp);
+    }
     const elapsed = (seconds[index] as number) - startSeconds;
     if (elapsed > 0) found[index] = ((samples[index] as number) - startSamples) / elapsed;
   }

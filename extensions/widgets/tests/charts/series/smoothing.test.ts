@@ -48,8 +48,12 @@ describe("trailingRate", () => {
 
   it("leaves the warm-up out of the rate of later steps", () => {
     const [steps, seconds] = [floats(1, 2, 3, 4, 5), floats(8, 10, 11, 12, 13)];
-    const rate = trailingRate(steps, seconds, floats(32, 64, 96, 128, 160), 10, zero, 2);
+    const warmUp = { steps: 2, seconds: 10, samples: 64 };
+    const rate = trailingRate(steps, seconds, floats(32, 64, 96, 128, 160), 10, zero, warmUp);
     expect([...rate]).toEqual([4, 6.4, 32, 32, 32]);
+    // Also where no point is at its end.
+    const merged = trailingRate(floats(3, 5), floats(11, 13), floats(96, 160), 10, zero, warmUp);
+    expect([...merged]).toEqual([32, 32]);
   });
 
   it("begins from what was before a part", () => {
