@@ -54,7 +54,7 @@ def wait_until_quiet(page: Page) -> None:
     """
     page.keyboard.press("Escape")
     deadline = time.monotonic() + IDLE_S
-    while not page.get_by_text("machine quiet", exact=True).is_visible():
+    while not page.get_by_text("machine quiet now", exact=True).is_visible():
         assert time.monotonic() < deadline, "other programs use the machine"
         page.wait_for_timeout(1000 * LOOK_EVERY_S)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from workbench.compare.lockstep import LockstepPlan
 from workbench.display.quantities import thread_count
 from workbench.machine.machine import machine_sentence
-from workbench.run_folder.results.throughput import round_length
+from workbench.run_folder.results.throughput import LEAST_STEPS, round_length
 from workbench.runs import Run
 from workbench.runs.run_title import step_word
 from workbench.settings.config import TrainingConfig
@@ -102,3 +102,33 @@ def failures_badge(runs: Mapping[str, Run]) -> str:
 def _is_there(run: Run) -> bool:
     """Whether it was not deleted since."""
     return run.folder.path.exists()
+
+
+def few_measured(steps: Mapping[str, int]) -> str:
+    """Sentences on the runs of which few steps were measured; empty: there are none.
+
+    Args:
+        steps: number of measured steps, by name of the run.
+    """
+    return " ".join(
+        f"Only {count} measured {'step' if count == 1 else 'steps'} of {name}."
+        for name, count in steps.items()
+        if 0 < count < LEAST_STEPS
+    )
+
+
+def shared_caption(runs: Mapping[str, Run]) -> str:
+    """Model, dataset and machine of runs; those for which they are equal stand together."""
+    names: dict[str, list[str]] = {}
+    for name, run in runs.items():
+        config = run.config
+        text = (
+            f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}"
+            f"{trained_text(config)}, "
+            f"{thread_count(config.threads_of_a_process, config.processes)}; "
+            f"{machine_sentence(run.spec.get('machine'))}"
+        )
+        names.setdefault(text, []).append(name)
+    if len(names) == 1:
+        return next(iter(names))
+    return " | ".join(f"{', '.join(each)}: {text}" for text, each in names.items())

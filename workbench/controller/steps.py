@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
+from workbench.compare.verdict import BADGES
 from workbench.controller.footprint_prediction import ArtifactsWithFootprint
 from workbench.controller.forms.typed_settings import TypedSettings, wrong_settings
 from workbench.controller.jobs.comparison_job import ComparisonJob
@@ -153,7 +154,7 @@ class StepsView(View):
             no_loss = any(diverged(run) for run in job.runs.values())
             self._failed[step] = job.failed or no_loss
             # What a training is for is done on a busy machine too: its throughputs say so.
-            of_load = step == "train" and self._caveat == job.caveat
+            of_load = step == "train" and self._caveat == job.caveat == BADGES["busy"]
             caveat = "" if of_load else self._caveat
             ended = "loss not finite" if no_loss else caveat or job.status
             self._ended[step] = "failed" if job.failed else ended

@@ -114,7 +114,7 @@ def doubt_sentence(profile: EngineProfile) -> str:
     )
     if profile.useless:
         return f"{cause} Do not trust them; profile again while the machine is quiet."
-    return f"{cause} The times shown are scaled to the step."
+    return f"{cause} The times shown are scaled to the step, from whole microseconds."
 
 
 def _row(

@@ -145,12 +145,23 @@ def test_a_run_on_other_data_is_left_out_of_the_ratios() -> None:
     other.spec["dataset"] = "other rows"
     sentence = compare_runs([slow, fast, other]).verdict().sentence
     assert sentence.startswith("fast is 2.0 times as fast as slow;")
-    assert sentence.endswith(
+    assert (
         "Samples per second: slow 20.0, other 100; different datasets: their speeds do not compare."
+        in sentence
     )
     other.spec["model"] = "another"
     sentence = compare_runs([slow, fast, other]).verdict().sentence
     assert "; different models and datasets: their speeds" in sentence
+
+
+def test_what_is_little_known_of_a_run_is_said() -> None:
+    long, short = recorded("same", 0.5), recorded("same", 0.25, warmup_steps=19)
+    long.rename("long")
+    short.rename("short")
+    sentence = compare_runs([long, short]).verdict().sentence
+    assert "Only 3 measured steps of short." in sentence
+    assert "steps of long" not in sentence
+    assert sentence.endswith("whether the machine was quiet while long, short were measured.")
 
 
 @pytest.mark.parametrize("launched", [None, 1e12, 1e17, 1e300])

@@ -236,14 +236,15 @@ def test_the_data_of_an_own_module_are_away_while_a_sample_is_chosen(make_page: 
     page.models.choose("digits-mlp")
     until(lambda: "digits-mlp is ready" in page.status.message)
     assert (step.example_inputs.value, step.dataset.value) == ("", "")
-    # What was cleared on purpose does not come back, and from own to own what is typed stays.
+    # Each has its own, of what has none what is typed stays, and what was cleared stays so.
     assert choose("net") == ("x", "x, labels")
+    assert choose("net2") == ("x", "x, labels")
     step.dataset.value = ""
-    until(lambda: "needs a dataset" in page.status.message)
+    until(lambda: "net2 needs a dataset" in page.status.message)
+    assert choose("net") == ("x", "x, labels")
+    assert choose("digits-cnn") == ("", "")
     step.field.value = "net2"
     until(lambda: "net2 needs a dataset" in page.status.message)
-    step.field.value = "net"
-    until(lambda: "net needs a dataset" in page.status.message)
     assert (step.example_inputs.value, step.dataset.value) == ("x", "")
 
 

@@ -13,14 +13,15 @@ from workbench.compare.columns import COLUMNS
 from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import differences_frame, differing, settings_of
 from workbench.compare.load_comparison import loads_of, measured_together
-from workbench.compare.recorded_runs.run_names import distinct_names
+from workbench.compare.recorded_runs.run_names import distinct_names, with_batch_sizes
 from workbench.compare.rounds.statistics import Ratio
 from workbench.compare.run_texts import (
     failures_badge,
+    few_measured,
     in_progress,
     resumptions,
+    shared_caption,
     shortfalls,
-    trained_text,
 )
 from workbench.compare.verdict import (
     BADGES,
@@ -29,11 +30,9 @@ from workbench.compare.verdict import (
     unpaired_verdict,
     verdict_of,
 )
-from workbench.display.quantities import thread_count
-from workbench.machine.machine import machine_sentence
 from workbench.run_folder.results.step_results import StepResults
 from workbench.runs import Run
-from workbench.runs.record.disturbances import disturbances
+from workbench.runs.record.disturbances import disturbances, unknown_load
 from workbench.settings.engines import REFERENCE
 
 if TYPE_CHECKING:
@@ -54,6 +53,8 @@ class _Read(NamedTuple):
     """A sentence on the runs that were measured on a busy machine; empty: there are none."""
     missing_baseline: str = ""
     """A sentence where the throughputs cannot be those that the whole comparison found."""
+    doubts: str = ""
+    """Sentences on the runs of which little is known."""
 
 
 class RunComparison:
@@ -98,19 +99,7 @@ class RunComparison:
     @property
     def caption(self) -> str:
         """Model, dataset and machine of the runs; those for which they are equal stand together."""
-        names: dict[str, list[str]] = {}
-        for name, run in self.runs.items():
-            config = run.config
-            text = (
-                f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}"
-                f"{trained_text(config)}, "
-                f"{thread_count(config.threads_of_a_process, config.processes)}; "
-                f"{machine_sentence(run.spec.get('machine'))}"
-            )
-            names.setdefault(text, []).append(name)
-        if len(names) == 1:
-            return next(iter(names))
-        return " | ".join(f"{', '.join(each)}: {text}" for text, each in names.items())
+        return shared_caption(self.runs)
 
     def table(self) -> pd.DataFrame:
         """One row per run with the columns of `Comparison.table`; `rounds` is 0 without lockstep.
@@ -153,7 +142,13 @@ class RunComparison:
             for name, run in self.runs.items()
         ]
         table = pd.DataFrame(rows, index=pd.Index([*self.runs], name="run"), columns=[*COLUMNS])
-        return _Read(table, disturbances(self._with_loads(results)))
+        known = self._with_loads(results)
+        steps = {
+            self._called[name]: int((points[name].step > run.config.warmup_steps).sum())
+            for name, run in self.runs.items()
+        }
+        doubts = " ".join(filter(None, [few_measured(steps), unknown_load(known)]))
+        return _Read(table, disturbances(known), doubts=doubts)
 
     def _with_loads(self, results: dict[str, StepResults]) -> dict[str, StepResults]:
         """The results by the names in the verdict; where a run does not know the load, that of its
@@ -168,7 +163,8 @@ class RunComparison:
     @property
     def badge(self) -> str:
         """The verdict in a few words, for a place with little room."""
-        table, disturbed, _ = read = self._read()
+        read = self._read()
+        table, disturbed = read.table, read.disturbed
         if self._together is not None:
             level = self._verdict(read, ()).level
             found = short_verdict(_measured_ratios(table), self.reference, level)
@@ -211,6 +207,8 @@ class RunComparison:
         )
         unlike = {called[name]: what for name, what in self._unlike.items()}
         found = unpaired_verdict(ratios, called[self.reference], [*days], names, speeds, unlike)
+        if found.level != "none":
+            found = found._replace(sentence=f"{found.sentence} {read.doubts}".rstrip())
         if not read.disturbed:
             return found
         return Verdict(f"{read.disturbed} {found.sentence}", BADGES["busy"], "busy")
@@ -242,11 +240,8 @@ class RunComparison:
 
     @property
     def _called(self) -> dict[str, str]:
-        """The runs' names in the verdict: with the batch size, where it differs."""
-        sizes = {name: run.config.batch_size for name, run in self.runs.items()}
-        if len(set(sizes.values())) == 1:
-            return {name: name for name in self.runs}
-        return {name: f"{name} (batch {size})" for name, size in sizes.items()}
+        """The runs' names in the verdict."""
+        return with_batch_sizes(self.runs)
 
     @property
     def _unlike(self) -> dict[str, list[str]]:

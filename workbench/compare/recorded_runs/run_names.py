@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from workbench.run_folder.labels import labels_or_problem
 from workbench.runs import Run
@@ -35,6 +35,14 @@ def distinct_names(runs: Sequence[Run]) -> list[str]:
         title if titles.count(title) == 1 else f"{title} ({run.id})"
         for title, run in zip(titles, runs, strict=True)
     ]
+
+
+def with_batch_sizes(runs: Mapping[str, Run]) -> dict[str, str]:
+    """The names of runs as a sentence has them: with the batch size, where it differs."""
+    sizes = {name: run.config.batch_size for name, run in runs.items()}
+    if len(set(sizes.values())) == 1:
+        return {name: name for name in runs}
+    return {name: f"{name} (batch {size})" for name, size in sizes.items()}
 
 
 def _starts(runs: Sequence[Run]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.compare import Comparison
+from workbench.compare.verdict import BADGES
 from workbench.controller.jobs.job import any_failed, ended_early, model_of
 from workbench.controller.jobs.outcome import listed, not_started, outcome_of
 from workbench.controller.jobs.stopping import Stopping
@@ -76,7 +77,7 @@ class ComparisonJob:
     @property
     def caveat(self) -> str:
         completed = self.status == "completed"
-        return "machine was busy" if completed and self.comparison.warning else ""
+        return BADGES["busy"] if completed and self.comparison.warning else ""
 
     def stop(self) -> None:
         self._stopping.ask()

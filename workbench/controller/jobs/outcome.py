@@ -30,6 +30,13 @@ def diverged(run: Run) -> bool:
     return run.status == "completed" and evaluation is not None and evaluation["loss"] is None
 
 
+def is_negative(run: Run) -> bool:
+    """Whether the last test loss is negative where it cannot be, of log-probabilities."""
+    evaluation: dict[str, Any] | None = (run.summary or {}).get("evaluation")
+    loss = None if evaluation is None else evaluation["loss"]
+    return run.config.loss == "nll" and loss is not None and loss < 0
+
+
 def outcome_of(run: Run) -> str:
     """The result of `run`, in sentences."""
     return "".join(_outcome_parts(run))
@@ -111,6 +118,5 @@ def _outcome_sentence(run: Run) -> str:
             reached += f", test accuracy {100 * evaluation['accuracy']:.1f} %"
     steps = f"{done:,} {step}{'' if done == 1 else 's'}"
     trained = f"Trained {name}: {steps}{reached}{trained_text(run.config)}."
-    negative = evaluation and evaluation["loss"] is not None and evaluation["loss"] < 0
-    why = NEGATIVE if negative and run.config.loss == "nll" else ""
+    why = NEGATIVE if is_negative(run) else ""
     return " ".join(filter(None, (trained, why, run.reason)))

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from workbench.compare.verdict import BADGES
 from workbench.controller.jobs.job import any_failed
-from workbench.controller.jobs.outcome import listed, name_of, outcome_of_training
+from workbench.controller.jobs.outcome import (
+    is_negative,
+    listed,
+    name_of,
+    outcome_of_training,
+)
 from workbench.controller.jobs.single_step import SingleStep
 from workbench.controller.jobs.stopping import Stopping
 from workbench.controller.state import failure
@@ -82,7 +88,7 @@ class Training:
     @property
     def outcome(self) -> str:
         outcome = outcome_of_training(self.engines, self.runs, self._refused)
-        return f"{outcome} {NOT_COMPARABLE}" if self.caveat else outcome
+        return f"{outcome} {NOT_COMPARABLE}" if self.caveat == BADGES["busy"] else outcome
 
     @property
     def failed(self) -> bool:
@@ -90,12 +96,14 @@ class Training:
 
     @property
     def caveat(self) -> str:
-        """Of several engines: their throughputs will be compared, though they are not measured in
-        turn."""
+        """What makes the result doubtful: throughputs of several engines will be compared, though
+        they are not measured in turn."""
+        if any(is_negative(run) for run in self.runs.values()):
+            return "loss is negative"
         if len(self.runs) < 2 or self.status != "completed":
             return ""
         busy = any(run.step_results().disturbance for run in self.runs.values())
-        return "machine was busy" if busy else ""
+        return BADGES["busy"] if busy else ""
 
     def advance(self) -> None:
         """Start the next engine when the previous one has ended, even if it failed.

@@ -101,7 +101,11 @@ def describe_run(run: Run) -> RunDescription:
     facts += [("Checkpoint", str(run.checkpoint))] if run.checkpoint else []
     facts.append(("Folder", str(run.folder.path)))
     error = summary.get("error") or summary.get("resume_error") or {}
-    problem = " ".join(filter(None, (run.error, run.reason, run.damage)))
+    reason = run.reason
+    if run.status == "completed" and reason:  # as one that stopped early, which is no failure
+        facts.append(("Ended", reason))
+        reason = ""
+    problem = " ".join(filter(None, (run.error, reason, run.damage)))
     if run.status == "failed":
         problem += kept_checkpoint(run.folder, run.spec)
         facts.append(("Log", str(run.folder.log_path)))
@@ -160,6 +164,8 @@ def _settings(run: Run) -> Facts:
     """Those that differ from the defaults of its model and machine; the engine is a fact."""
     config, defaults = run.config, default_settings(run)
     left_out = {"engine"} if run.federation is None else {"engine", "steps"}
+    if config.steps is not None:
+        left_out.add("epochs")
     if config.threads == (run.spec.get("machine") or {}).get("cores"):
         left_out.add("threads")
     return [

@@ -64,6 +64,9 @@ def spreads(recordings: Mapping[str, Recording]) -> dict[str, float]:
     overviews = [
         one.blocks(one.stride_for(len(one), TYPICAL_BLOCKS)) for one in recordings.values()
     ]
+    # Of the steps that all have taken: one that has just begun is compared with how others began.
+    taken = min((one.last_step for one in recordings.values() if len(one)), default=0)
+    shared = [blocks[:, blocks[STEP] <= max(taken, blocks[STEP, :1].sum())] for blocks in overviews]
     rises = [
         hidden_rise(float(blocks[MEAN][0]), one.evaluations.array[1])
         for one, blocks in zip(recordings.values(), overviews, strict=True)
@@ -72,9 +75,9 @@ def spreads(recordings: Mapping[str, Recording]) -> dict[str, float]:
     if len(recordings) < 2:
         return {"loss": max(rises, default=1.0)}
     return {
-        "loss": max(spread(blocks[MEAN] for blocks in overviews), *rises, 1.0),
-        "throughput": spread(_rates(recordings.values(), overviews)),
-        "memory": spread(blocks[MEMORY] for blocks in overviews),
+        "loss": max(spread(blocks[MEAN] for blocks in shared), *rises, 1.0),
+        "throughput": spread(_rates(recordings.values(), shared)),
+        "memory": spread(blocks[MEMORY] for blocks in shared),
         "metric": spread(shown_metric(one)[1] for one in recordings.values()),
     }
 

@@ -15,13 +15,12 @@ class DataTexts(NamedTuple):
 
 
 class OwnData:
-    """The data of the last model that is no sample; they come back with it."""
+    """The data that were last typed for each model that is no sample; they come back with it."""
 
     def __init__(self) -> None:
         self._model = ""
-        """That model, from when it is loaded until a sample is chosen."""
-        self._away: tuple[str, DataTexts] | None = None
-        """It and its data, while a sample is chosen."""
+        """That model, from when it is loaded until another is chosen."""
+        self._kept: dict[str, DataTexts] = {}
 
     def note_loaded(self, name: str, source: str) -> None:
         """A model of this name was loaded from the text in its field."""
@@ -41,13 +40,14 @@ class OwnData:
         """
         # No sample has example inputs: they are of one that was refused, or is not loaded yet.
         owner = self._model or (before if typed.example_inputs else "")
-        if owner and is_sample(source):
-            self._away, self._model = (owner, typed), ""
-            return DataTexts()
-        if self._away is None or self._away[0] != source or typed.dataset:
+        if not source or source == owner:
             return None
-        (_, data), self._away = self._away, None
-        return data
+        if owner and not is_sample(owner):
+            self._kept[owner] = typed
+        if is_sample(source):
+            self._model = ""
+            return DataTexts() if owner else None
+        return self._kept.get(source)
 
 
 def is_sample(name: str) -> bool:

@@ -135,7 +135,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
       tab.replaceChildren(mark, name, note);
       tab.setAttribute("aria-label", `${step.title}, ${STATES[state] ?? state}: ${text}`);
       const option = menu.options[index];
-      if (option) option.textContent = `${index + 1} ${step.title} – ${text}`;
+      if (option) option.textContent = `${mark.textContent} ${step.title}`; // a note would be cut
     });
     menu.value = selected;
   };
@@ -205,7 +205,8 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     const machine = model.get("machine");
     badge.hidden = gone || machine === "";
     badge.dataset["machine"] = machine;
-    badge.textContent = machine === "busy" ? "machine busy" : "machine quiet";
+    // A comparison says how the machine was while it measured.
+    badge.replaceChildren(element("span", {}, "machine "), machine === "busy" ? "busy now" : "quiet now");
     badge.title = model.get("machine_detail");
     verdict.textContent = model.get("verdict");
     verdict.title = model.get("verdict_detail");

@@ -69,13 +69,30 @@ export class Presentation {
   private keepFocus(focused: Element | null): void {
     const { page } = this;
     const isBehind = (node: Element | null) => node === null || (node !== page && node.contains(page));
-    const first = isBehind(focused) ? page : focused;
-    (first as HTMLElement).focus({ preventScroll: true });
+    if (isBehind(focused)) page.focus({ preventScroll: true });
+    else (focused as HTMLElement).focus({ preventScroll: true });
+    let tabbing = false;
     const onFocus = () => {
-      if (isBehind(document.activeElement)) page.focus({ preventScroll: true });
+      if (!tabbing && isBehind(document.activeElement)) page.focus({ preventScroll: true });
+    };
+    // The Tab key goes round in the page; where the browser has a bar of its own, by way of that.
+    const onTab = ({ key, shiftKey }: KeyboardEvent) => {
+      if (key !== "Tab") return;
+      tabbing = true;
+      const from = document.activeElement;
+      setTimeout(() => {
+        tabbing = false;
+        const at = document.activeElement;
+        const leaves = isBehind(at) || (at === page && from !== page) || (shiftKey && from === page);
+        if (document.hasFocus() && leaves) stopsOf(page).at(shiftKey ? -1 : 0)?.focus();
+      });
     };
     document.addEventListener("focusin", onFocus);
-    this.undo.push(() => document.removeEventListener("focusin", onFocus));
+    document.addEventListener("keydown", onTab);
+    this.undo.push(() => {
+      document.removeEventListener("focusin", onFocus);
+      document.removeEventListener("keydown", onTab);
+    });
   }
 
   private listen(): void {
@@ -100,4 +117,12 @@ export class Presentation {
       added.disconnect();
     });
   }
+}
+
+/** What the Tab key stops at, in the order of the document. */
+function stopsOf(page: HTMLElement): HTMLElement[] {
+  const all = page.querySelectorAll<HTMLElement>("a[href], button, input, select, textarea, summary, [tabindex]");
+  return [...all].filter(
+    (one) => one.tabIndex >= 0 && !one.matches(":disabled") && !one.closest("[inert]") && one.getClientRects().length > 0,
+  );
 }

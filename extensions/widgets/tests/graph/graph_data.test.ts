@@ -171,6 +171,15 @@ function luminance(colour: readonly number[]): number {
   return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
 }
 
+describe("the order of groups", () => {
+  it("is that of their operators, wherever the inputs and outputs are listed", () => {
+    // The forward pass holds x and y, which come last in the list.
+    const groups = ["", "forward", "backward"];
+    const data = sample(groups, { node_group: [1, 2, 2, 1, 1], group_parent: [-1, 0, 0] });
+    expect(data.children[0]).toEqual([-1, -2]);
+  });
+});
+
 describe("what is painted after a profile", () => {
   const times = new Float32Array([30, 10, NaN, NaN, NaN]);
   const heat = new Heat(data, { engine: "ondevice", times, bytes: times }, "time");

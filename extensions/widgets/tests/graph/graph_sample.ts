@@ -33,11 +33,13 @@ const ARRAYS: Record<string, number[]> = {
   group_parent: [-1, 0],
 };
 
-export function sample(): GraphData {
-  const arrays = Object.entries(ARRAYS).map(([name, array]) => [name, array.length]);
-  const text = new TextEncoder().encode(JSON.stringify({ ...HEADER, arrays }));
+/** The graph; with other groups, or other numbers, if they are given. */
+export function sample(groups = HEADER.groups, others: Record<string, number[]> = {}): GraphData {
+  const all = { ...ARRAYS, ...others };
+  const arrays = Object.entries(all).map(([name, array]) => [name, array.length]);
+  const text = new TextEncoder().encode(JSON.stringify({ ...HEADER, groups, paths: groups, arrays }));
   const start = Math.ceil((4 + text.length) / 4) * 4;
-  const numbers = Object.values(ARRAYS).flat();
+  const numbers = Object.values(all).flat();
   const buffer = new ArrayBuffer(start + 4 * numbers.length);
   new DataView(buffer).setUint32(0, text.length, true);
   new Uint8Array(buffer, 4).set(text);

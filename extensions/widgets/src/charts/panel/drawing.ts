@@ -37,7 +37,7 @@ export function drawLines(plot: uPlot, lines: DrawnLine[], markColor: string, ba
   const { min = -Infinity, max = Infinity } = plot.scales["x"] ?? {};
   const shown = ({ x }: DrawnLine["marks"][number]) => x >= min && x <= max;
   const marks = lines.flatMap((each) => each.marks.filter(shown)).sort((a, b) => a.x - b.x);
-  marks.forEach((mark, index) => drawMark(plot, mark, index, markColor));
+  marks.forEach((mark, index) => drawMark(plot, mark, index, markColor, background));
   ctx.restore();
 }
 
@@ -165,7 +165,7 @@ function drawPoints(plot: uPlot, { x, y }: NonNullable<Line["points"]>, color: s
 }
 
 /** A mark with its text; the texts of several marks stand below each other. */
-function drawMark(plot: uPlot, { x, text }: DrawnLine["marks"][number], index: number, color: string): void {
+function drawMark(plot: uPlot, { x, text }: DrawnLine["marks"][number], index: number, color: string, background: string): void {
   const { ctx, bbox } = plot;
   const scale = scaleOf(plot);
   const left = plot.valToPos(x, "x", true);
@@ -187,5 +187,11 @@ function drawMark(plot: uPlot, { x, text }: DrawnLine["marks"][number], index: n
   ctx.textBaseline = "top";
   const toLeft = left > bbox.left + bbox.width / 2;
   ctx.textAlign = toLeft ? "right" : "left";
-  ctx.fillText(text, left + (toLeft ? -8 : 8) * scale, bbox.top + 2 * scale + 14 * index * textScale);
+  const place = [left + (toLeft ? -8 : 8) * scale, bbox.top + 2 * scale + 14 * index * textScale] as const;
+  // Over the curves that cross it.
+  ctx.strokeStyle = background;
+  ctx.lineWidth = 4 * scale;
+  ctx.lineJoin = "round";
+  ctx.strokeText(text, ...place);
+  ctx.fillText(text, ...place);
 }

@@ -111,7 +111,7 @@ export class PanelReadings {
 
   private reading(key: string): Reading | null {
     const curve = this.state.store.curve(key);
-    return curve ? readingAt(curve, this.metric, this.options, this.state.cursor) : null;
+    return curve ? readingAt(curve, this.metric, this.options, this.state.place) : null;
   }
 
   /**
@@ -120,11 +120,11 @@ export class PanelReadings {
    * value past the end, and the last loss is that of the end that is drawn.
    */
   valueText(key: string, withStep = true): string {
-    const { cursor, context, store } = this.state;
+    const { place, context, store } = this.state;
     const last = store.curve(key)?.overview.lastStep ?? 0;
     const behind = this.metric === "loss" && last < this.lastStep;
-    const past = cursor === null ? behind : this.state.endOf(key) < cursor;
-    if (past && !withStep) return cursor === null ? this.valueAtCursor(key, "") : "–";
+    const past = place === null ? behind : this.state.endOf(key) < place;
+    if (past && !withStep) return place === null ? this.valueAtCursor(key, "") : "–";
     return this.valueAtCursor(key, past ? ` at ${context.stepName()} ${formatWhole(last)}` : "");
   }
 
@@ -198,15 +198,15 @@ export class PanelReadings {
     return ` = ${sizes.join(" + ")}`;
   }
 
-  /** Where the cursor is, or the last step. */
+  /** Where the values are read, or the last step. */
   get placeText(): string {
-    const { cursor, context, shown } = this.state;
+    const { place, context, shown } = this.state;
     const axis = context.axis();
-    if (axis === "step" || cursor === null) {
+    if (axis === "step" || place === null) {
       const steps = shown.map(({ key }) => this.reading(key)?.step ?? 0);
-      return `${context.stepName()} ${formatWhole(cursor === null ? this.lastStep : Math.max(0, ...steps))}`;
+      return `${context.stepName()} ${formatWhole(place === null ? this.lastStep : Math.max(0, ...steps))}`;
     }
-    return axis === "time" ? formatSeconds(cursor) : `${formatWhole(cursor)} ${AXES[axis].label}`;
+    return axis === "time" ? formatSeconds(place) : `${formatWhole(place)} ${AXES[axis].label}`;
   }
 
   /** The steps of a curve that are drawn, or stand for those around them; of a metric those that were evaluated. */

@@ -96,6 +96,11 @@ export class ViewState {
     return this.window ?? this.full;
   }
 
+  /** Where values are read: at the cursor, or at the end of the part that is shown; null: at the ends of the curves. */
+  get place(): number | null {
+    return this.cursor ?? this.window?.[1] ?? null;
+  }
+
   /** First and last step of the window, of the curves that reach it; null: all of the axis is shown. */
   get windowSteps(): Range | null {
     const { window } = this;

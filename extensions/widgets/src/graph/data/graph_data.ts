@@ -180,11 +180,12 @@ export class GraphData {
     return [Int32Array.from(from), Int32Array.from(to)];
   }
 
-  /** The mean position of the nodes of each group. */
+  /** The mean position of the operators of each group: inputs and outputs, last in the list, stand at both ends. */
   private middles(): Float64Array {
     const sums = new Float64Array(this.groupLabels.length);
     const counts = new Float64Array(this.groupLabels.length);
     this.groupOf.forEach((group, node) => {
+      if (this.kind(node) !== "operator") return;
       sums[group]! += node;
       counts[group]! += 1;
     });

@@ -19,6 +19,7 @@ function drawn(
     setLineDash: (lengths: number[]) => (dash = lengths),
     strokeStyle: "",
     fillText: (text: string) => texts.push(text),
+    strokeText: nothing,
     beginPath: () => (onLine = true),
     stroke: () => onLine && lines.push(`${ctx.strokeStyle} ${dash}`),
     arc: (x: number) => {
