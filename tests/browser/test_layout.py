@@ -153,6 +153,25 @@ def test_a_presentation_fills_the_window_until_escape_or_a_question(
     present.click()
 
 
+def test_the_tab_key_goes_round_in_a_presentation(open_notebook: MakeNotebook, page: Page) -> None:
+    """By way of the browser's own bar where that has a turn, and never to what is behind."""
+    page.set_viewport_size(PROJECTOR)
+    notebook = open_fake(open_notebook)
+    notebook.button("Present").click()
+    inside = """() => {
+        const at = document.activeElement;
+        return !document.hasFocus() || (at.closest(".wb-page") && !at.matches(".wb-page"));
+    }"""
+    for key in ("Tab", "Shift+Tab"):
+        stops: set[str] = set()
+        for _ in range(45):
+            page.keyboard.press(key)
+            page.wait_for_function(inside, timeout=SLOW_MS / 10)
+            stops.add(page.evaluate("document.activeElement.outerHTML.slice(0, 200)"))
+        assert len(stops) > 10
+    notebook.button("Present").click()
+
+
 def once_settled(page: Page, script: str) -> list[object]:
     """Problems of the layout, after up to some seconds for a busy machine to finish it."""
     found: list[object] = page.evaluate(script)

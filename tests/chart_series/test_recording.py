@@ -214,6 +214,16 @@ def test_the_warm_up_is_no_part_of_the_rate_of_later_steps() -> None:
     assert one.warm_up == WarmUp()
 
 
+def test_at_a_step_before_which_some_were_removed_the_rate_is_of_those_that_are_kept() -> None:
+    """Not of the whole run, whose first half was slow."""
+    seconds = np.repeat([1.0, 0.01], 2500)
+    one = Recording(limit=256)
+    ones = np.ones(5000)
+    one.add(np.arange(1.0, 5001.0), seconds, 32 * ones, ones, ones)
+    oldest = next(step for step in range(4000, 5001) if one.at(step)["step"])
+    assert one.at(oldest + 20)["samples_per_s"] == pytest.approx(3200)
+
+
 @pytest.mark.parametrize("stride", [1, 2, 16, 64])
 def test_nor_of_means_over_many_steps_of_which_none_ends_with_it(stride: int) -> None:
     seconds = np.array([6.0] * 5 + [0.01] * 3000)

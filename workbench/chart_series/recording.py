@@ -12,7 +12,7 @@ from workbench.chart_series.evaluations import METRICS, Evaluations, Metric
 from workbench.chart_series.incidents import Incident, IncidentWatch
 from workbench.chart_series.pyramid import LIMIT, RAW_ROWS, Pyramid
 from workbench.chart_series.rank_memory import RankMemory
-from workbench.chart_series.smoothing import NO_WARM_UP, WarmUp, rate_window, trailing_rate
+from workbench.chart_series.smoothing import NO_WARM_UP, WarmUp, rate_window
 
 __all__ = ["METRICS", "Metric", "Recording", "StepValue"]
 
@@ -202,8 +202,12 @@ class Recording:
         if index < 0 or found.shape[1] == 0:
             return {"step": 0, **dict.fromkeys(names, float("nan"))}
         last = found[:, -1]
-        totals = found[STEP], found[SECONDS], found[SAMPLES]
-        rate = trailing_rate(*totals, window, self.warm_up)[-1]
+        # Of a long run the oldest single steps were removed: the first that is found is the start.
+        start_s, start_samples = (0.0, 0.0) if index < window else found[[SECONDS, SAMPLES], 0]
+        if last[STEP] > self.warm_up.steps and start_s < self.warm_up.seconds:
+            _, start_s, start_samples = self.warm_up
+        elapsed = last[SECONDS] - start_s
+        rate = (last[SAMPLES] - start_samples) / elapsed if elapsed > 0 else float("nan")
         values = (last[SECONDS], last[SAMPLES], last[LAST], rate, last[MEMORY])
         return {"step": int(last[STEP]), **dict(zip(names, map(float, values), strict=True))}
 

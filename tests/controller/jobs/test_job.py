@@ -330,6 +330,9 @@ def test_a_loss_that_log_probabilities_do_not_have_is_pointed_at(
     summary = {"status": "completed", "evaluation": evaluation}
     said = outcome_of(write_run("a", [steps(1, [0.1])], summary, loss=loss))
     assert ("nll takes log-probabilities" in said) is is_said
+    job = Training.of(write_run("b", [steps(1, [0.1])], summary, loss=loss))
+    assert job.caveat == ("loss is negative" if is_said else "")
+    assert "their throughputs do not compare" not in job.outcome
 
 
 def test_throughputs_of_several_engines_on_a_busy_machine_have_a_caveat() -> None:

@@ -31,6 +31,20 @@ def test_settings_are_written_shortly_but_exactly() -> None:
         assert dict(describe_run(run).settings)["learning_rate"] == text
 
 
+def test_settings_are_those_that_make_a_difference() -> None:
+    shown = describe_run(write_run("a", [], DONE, steps=8, epochs=2000)).settings
+    assert dict(shown) == {"batch_size": "10", "steps": "8", "threads": "1"}
+
+
+def test_a_run_that_stopped_early_has_no_problem() -> None:
+    why = "Stopped early: the test loss has not fallen since step 20."
+    early = describe_run(write_run("a", [], {**DONE, "reason": why}))
+    assert (early.problem, dict(early.facts)["Ended"]) == ("", why)
+    failed = {"type": "E", "message": "no file", "traceback": ""}
+    resumed = describe_run(write_run("b", [], {**DONE, "reason": why, "resume_error": failed}))
+    assert "It could not be resumed: no file" in resumed.problem
+
+
 def test_steps_that_are_missing_or_recorded_twice_are_said_and_not_drawn() -> None:
     first, second = steps(1, [1.0, 1.0], [3.0, 2.0]), steps(3, [1.0, 1.0], [1.5, 1.0])
     late = steps(5, [1.0], [0.5])

@@ -242,6 +242,15 @@ def test_engines_far_apart_make_the_axis_logarithmic(wire: Wire) -> None:
     assert spreads["loss"] == 1.0
 
 
+def test_an_engine_that_has_just_begun_is_compared_with_how_others_began(wire: Wire) -> None:
+    """Else the axis of the loss is logarithmic until its losses have fallen, too."""
+    falling = np.geomspace(3.0, 1e-3, 400)
+    wire.charts.add("pytorch", points(1, 400, loss=falling))
+    wire.charts.add("ondevice", points(1, 2, loss=falling[:2]))
+    wire.charts.flush()
+    assert wire.sent[-1][0]["spreads"]["loss"] == pytest.approx(1.0, rel=0.05)
+
+
 def test_values_are_last_best_and_those_at_a_step(wire: Wire) -> None:
     losses = np.array([3.0, 1.0, 2.0])
     wire.charts.add("pytorch", points(1, 3, loss=losses, events=[evaluation(3, 0.5, 1.0)]))

@@ -102,7 +102,7 @@ def describe_run(run: Run) -> RunDescription:
     facts.append(("Folder", str(run.folder.path)))
     error = summary.get("error") or summary.get("resume_error") or {}
     reason = run.reason
-    if run.status == "completed" and reason:  # as one that stopped early, which is no failure
+    if run.status == "completed" and reason and not error:  # it stopped early, which is no failure
         facts.append(("Ended", reason))
         reason = ""
     problem = " ".join(filter(None, (run.error, reason, run.damage)))

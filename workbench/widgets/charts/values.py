@@ -66,7 +66,7 @@ def spreads(recordings: Mapping[str, Recording]) -> dict[str, float]:
     ]
     # Of the steps that all have taken: one that has just begun is compared with how others began.
     taken = min((one.last_step for one in recordings.values() if len(one)), default=0)
-    shared = [blocks[:, blocks[STEP] <= max(taken, blocks[STEP, :1].sum())] for blocks in overviews]
+    shared = [_up_to(taken, blocks) for blocks in overviews]
     rises = [
         hidden_rise(float(blocks[MEAN][0]), one.evaluations.array[1])
         for one, blocks in zip(recordings.values(), overviews, strict=True)
@@ -80,6 +80,11 @@ def spreads(recordings: Mapping[str, Recording]) -> dict[str, float]:
         "memory": spread(blocks[MEMORY] for blocks in shared),
         "metric": spread(shown_metric(one)[1] for one in recordings.values()),
     }
+
+
+def _up_to(step: int, blocks: np.ndarray) -> np.ndarray:
+    """The blocks that end by `step`, and the first, which may be longer."""
+    return blocks[:, : max(1, int(np.searchsorted(blocks[STEP], step, "right")))]
 
 
 def _rates(recordings: Iterable[Recording], overviews: list[np.ndarray]) -> Iterable[np.ndarray]:

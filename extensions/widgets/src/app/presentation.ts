@@ -84,7 +84,7 @@ export class Presentation {
         tabbing = false;
         const at = document.activeElement;
         const leaves = isBehind(at) || (at === page && from !== page) || (shiftKey && from === page);
-        if (document.hasFocus() && leaves) stopsOf(page).at(shiftKey ? -1 : 0)?.focus();
+        if (document.hasFocus() && leaves) focusEnd(page, shiftKey);
       });
     };
     document.addEventListener("focusin", onFocus);
@@ -119,10 +119,12 @@ export class Presentation {
   }
 }
 
-/** What the Tab key stops at, in the order of the document. */
-function stopsOf(page: HTMLElement): HTMLElement[] {
+/** Gives the focus to the first stop of the Tab key in the page, or to the last. */
+function focusEnd(page: HTMLElement, last: boolean): void {
   const all = page.querySelectorAll<HTMLElement>("a[href], button, input, select, textarea, summary, [tabindex]");
-  return [...all].filter(
-    (one) => one.tabIndex >= 0 && !one.matches(":disabled") && !one.closest("[inert]") && one.getClientRects().length > 0,
-  );
+  const stops = [...all].filter(({ tabIndex }) => tabIndex >= 0);
+  for (const stop of last ? stops.reverse() : stops) {
+    stop.focus();
+    if (document.activeElement === stop) return; // what is disabled, or in what is folded, takes none
+  }
 }

@@ -102,6 +102,19 @@ describe("a chart", () => {
     expect(text(".wb-unit")).toBe("samples/s, mean of the last 10 steps");
   });
 
+  it("of which a part is shown has the values at its end, until it is pointed at", () => {
+    const shown = () => {
+      panel.describe();
+      return panel.root.querySelector(".wb-legend-value")?.textContent;
+    };
+    expect(shown()).toBe("1.0000");
+    state.window = [1, 2];
+    expect(shown()).toBe("2.0000");
+    expect(panel.surface.getAttribute("aria-label")).toContain("at step 2: fake 2.0000");
+    state.cursor = 1;
+    expect(shown()).toBe("3.0000");
+  });
+
   it("of the loss says which curves look like one", () => {
     const losses = Array.from({ length: 12 }, (_, index) => 1 / (index + 1));
     const other = losses.map((loss) => loss + 0.1);
