@@ -5,12 +5,14 @@ The tour alone runs as people run it: in a kernel that imports everything, with 
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from jupyter_client.manager import KernelManager
 
 from tests.fork_server import ForkServer, forked
 
@@ -41,6 +43,8 @@ def offer_forked_kernels(server: ForkServer) -> None:
 def choose_kernels(items: Iterable[pytest.Item]) -> None:
     """Name the kernel of each notebook whose cells are tested, and limit their time."""
     cells = [item for item in items if hasattr(item.parent, "nb")]
+    if cells:
+        connect_by_files()
     for cell in cells:
         if cell.path.name in SWEPT:
             cell.add_marker(pytest.mark.sweep)
@@ -52,3 +56,14 @@ def choose_kernels(items: Iterable[pytest.Item]) -> None:
         forked = notebook.path.name not in WITHOUT_FORKS
         kernel = KERNEL if forked else CURRENT_ENV_KERNEL_NAME
         notebook.nb.metadata["kernelspec"]["name"] = kernel
+
+
+def connect_by_files() -> None:
+    """Connect nbval to its kernels by sockets that are files, in the place of ports.
+
+    A port is chosen before the kernel is started, and the kernel binds it seconds later. Another
+    process of the tests may have it by then, and the kernel ends without a word.
+    """
+    import nbval.kernel
+
+    nbval.kernel.KernelManager = functools.partial(KernelManager, transport="ipc")
