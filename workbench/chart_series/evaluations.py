@@ -72,3 +72,8 @@ class Evaluations:
             if np.isfinite(every[2 + row]).any():
                 return metric
         return None
+
+    def of(self, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
+        """Steps, and the values of a metric in its unit; NaN where not known."""
+        every = self.array
+        return every[0], every[2 + METRICS.index(metric)] * metric.scale

@@ -52,7 +52,7 @@ def test_loss_throughput_and_memory_are_those_of_the_record() -> None:
     assert not throughput.texts
     assert loss.get_legend() is not None
     assert [axes.get_ylabel() for axes in figure.axes] == [
-        "loss of the batch", "samples/s, mean over 10 steps, or 5 % of them", "resident set, MB",
+        "loss of the batch", "samples/s, mean over 10 steps or 5 %", "resident set, MB",
     ]  # fmt: skip
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["Loss", "Throughput", "Memory"]
     for axes in (throughput, memory):
@@ -61,6 +61,18 @@ def test_loss_throughput_and_memory_are_those_of_the_record() -> None:
     assert caption(figure).startswith(
         "model-a on rows, batch 10, first step excluded from throughput, 1 thread; a processor"
     )
+
+
+def test_the_metric_of_evaluations_has_a_panel() -> None:
+    events = [
+        steps(1, [1.0, 1.0], [4.0, 3.0]),
+        evaluation(1, 2.5) | {"accuracy": 0.25},
+        evaluation(2, 1.5) | {"accuracy": 0.75},
+    ]
+    accuracy = plot_run(write_run("a", events, {"status": "completed"})).axes[3]
+    assert line(accuracy) == ([1, 2], [25, 75])
+    assert accuracy.get_title(loc="left") == "Accuracy"
+    assert accuracy.get_ylabel() == "% of the test split"
 
 
 def test_a_single_curve_needs_no_legend() -> None:

@@ -86,6 +86,7 @@ def describe_run(run: Run) -> RunDescription:
         facts.append(("Duration", duration_text(run.duration_s)))
     if len(points.loss):
         facts.append(("Last loss", loss_text(float(points.loss[-1]))))
+    charts = "Loss, throughput and memory"
     results = run.step_results(points)
     if math.isfinite(results.samples_per_s):
         facts.append(("Throughput", f"{significant(results.samples_per_s)} samples/s"))
@@ -94,6 +95,8 @@ def describe_run(run: Run) -> RunDescription:
         last = evaluations.iloc[-1]
         known = [(name, text) for name, text in METRICS if not math.isnan(last[name])]
         facts += [(text, metric_text(name, last[name])) for name, text in known]
+        if tested := [text.lower() for name, text in known if name != "loss"]:
+            charts = f"Loss, throughput, memory and {tested[0]}"
     if summary.get("peak_rss_bytes"):
         facts.append(("Peak memory", f"{summary['peak_rss_bytes'] / 1e6:,.0f} MB"))
     facts += [("Tags", ", ".join(run.tags))] if run.tags else []
@@ -118,9 +121,7 @@ def describe_run(run: Run) -> RunDescription:
         problem=problem,
         traceback=str(error.get("traceback", "")),
         draw=partial(plot_run, run, points) if done and federation is None else None,
-        figure_text=""
-        if federation
-        else f"Loss, throughput and memory of {run.title} over {done:,} steps",
+        figure_text="" if federation else f"{charts} of {run.title} over {done:,} steps",
         worst=tuple(worst),
         worst_problem=worst_problem,
         federated=run if federation else None,

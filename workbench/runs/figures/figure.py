@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.chart_series.evaluations import Evaluations, Metric
 from workbench.chart_series.smoothing import (
     MIN_WINDOW,
     NO_WARM_UP,
@@ -47,31 +48,39 @@ UNMEASURED = "no step after those that are\nexcluded from throughput"
 
 
 def plot_run(run: ObservedRun, points: NewPoints | None = None) -> Figure:
-    """Plot loss, throughput and memory of one run over its steps; `points`: if they are read."""
+    """Plot a run over its steps, see `plot_runs`; `points`: if they are read."""
     return plot_runs({run.engine: run}, None if points is None else {run.engine: points})
 
 
 def plot_runs(
     runs: Mapping[str, ObservedRun], read: Mapping[str, NewPoints] | None = None
 ) -> Figure:
-    """Plot loss, throughput and memory of runs.
+    """Plot loss, throughput, memory and, where they were evaluated by one, a metric of runs.
 
     Args:
         runs: by the names of their curves.
         read: their points; None: they are read.
     """
+    if read is None:
+        read = {name: run.follow().poll() for name, run in runs.items()}
+    evaluations = {name: _evaluations(points) for name, points in read.items()}
+    metric = next((each.metric for each in evaluations.values() if each.metric), None)
     engines = ", ".join(dict.fromkeys(trained_by(run.spec) for run in runs.values()))
     models = ", ".join(dict.fromkeys(str(run.spec["model"]) for run in runs.values()))
-    figure, (loss, throughput, memory) = make_figure(3, f"{models} on {engines}")
+    title = f"{models} on {engines}"
+    figure, panels = make_figure(3, title) if metric is None else make_figure(2, title, rows=2)
+    loss, throughput, memory, *_ = panels
     styles = line_styles({name: run.engine for name, run in runs.items()})
     results = {}
     for name, run in runs.items():
-        points, style = run.follow().poll() if read is None else read[name], styles[name]
+        points, style = read[name], styles[name]
         results[name] = run.step_results(points)
         draw_loss(loss, name, style, points)
         draw_evaluations(loss, points, style)
         draw_throughput(throughput, name, style, points, run.config.warmup_steps)
         draw_memory(memory, name, style, points)
+        if metric is not None:
+            draw_metric(panels[3], style, metric, evaluations[name])
     if len(loss.get_legend_handles_labels()[0]) > 1:
         loss.legend(fontsize=8)
     note_if_empty(throughput, UNMEASURED)
@@ -109,6 +118,21 @@ def draw_evaluations(axes: Axes, points: NewPoints, style: Mapping[str, Any]) ->
     )
 
 
+def _evaluations(points: NewPoints) -> Evaluations:
+    found = Evaluations()
+    found.add(points.events)
+    return found
+
+
+def draw_metric(
+    axes: Axes, style: Mapping[str, Any], metric: Metric, evaluations: Evaluations
+) -> None:
+    step, values = evaluations.of(metric)
+    marker = "." if len(step) <= MOST_MARKERS else None
+    axes.plot(step, values, **style, marker=marker, linewidth=1.2)
+    label(axes, metric.title, metric.unit)
+
+
 def draw_throughput(
     axes: Axes, name: str, style: Mapping[str, Any], points: NewPoints, unmeasured: int
 ) -> None:
@@ -116,7 +140,7 @@ def draw_throughput(
         *throughput_curve(points, unmeasured), **style, linewidth=1.2, label=legend_label(name)
     )
     from_zero(axes)
-    label(axes, "Throughput", f"samples/s, mean over {MIN_WINDOW} steps, or {SHARE} of them")
+    label(axes, "Throughput", f"samples/s, mean over {MIN_WINDOW} steps or {SHARE}")
 
 
 def draw_memory(axes: Axes, name: str, style: Mapping[str, Any], points: NewPoints) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.chart_series import LOG_SPREAD, Recording, smoothed, trailing_rate
+from workbench.chart_series import LOG_SPREAD, METRICS, Recording, smoothed, trailing_rate
 from workbench.chart_series.blocks import (
     COUNT,
     HIGH,
@@ -34,7 +34,6 @@ from workbench.figures.static_figure import (
 )
 from workbench.files.output_file import replacing_file
 from workbench.widgets.charts.file_names import chart_stem, chart_title
-from workbench.widgets.charts.messages import metric_index
 from workbench.widgets.charts.values import shown_metric, spreads
 
 if TYPE_CHECKING:
@@ -236,7 +235,7 @@ def _evaluated(recording: Recording) -> dict[str, list[float]]:
     every, metric = recording.evaluations.array, recording.evaluations.metric
     found = {"test_loss": every[1].tolist()}
     if metric is not None:
-        found[f"test_{metric.key}"] = every[2 + metric_index(metric.key)].tolist()
+        found[f"test_{metric.key}"] = every[2 + METRICS.index(metric)].tolist()
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.chart_series import COLUMNS, Recording, StepValue
+from workbench.chart_series import COLUMNS, METRICS, Recording, StepValue
 from workbench.chart_series.blocks import SAMPLES, SECONDS, STEP, Blocks
 
 OVERVIEW_BLOCKS = 2048
@@ -50,7 +50,7 @@ def evaluation_buffer(recording: Recording) -> bytes:
     metric = recording.evaluations.metric
     shown = np.full(every.shape[1], np.nan)
     if metric is not None:
-        shown = every[2 + metric_index(metric.key)] * metric.scale
+        shown = every[2 + METRICS.index(metric)] * metric.scale
     with np.errstate(over="ignore"):
         return np.stack([every[0], every[1], shown]).astype(np.float32).tobytes()
 
@@ -58,13 +58,6 @@ def evaluation_buffer(recording: Recording) -> bytes:
 def rank_memory_buffer(recording: Recording) -> bytes:
     """(1 + processes, samples) float32: the step and MB of each; empty for a single process."""
     return recording.rank_memory.array.astype(np.float32).tobytes()
-
-
-def metric_index(key: str) -> int:
-    """The place of a metric among `METRICS`."""
-    from workbench.chart_series import METRICS
-
-    return [metric.key for metric in METRICS].index(key)
 
 
 def facts(recording: Recording) -> dict[str, Any]:

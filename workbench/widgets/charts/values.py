@@ -95,10 +95,5 @@ def _rates(recordings: Iterable[Recording], overviews: list[np.ndarray]) -> Iter
 
 def shown_metric(recording: Recording) -> tuple[np.ndarray, np.ndarray]:
     """Steps and values, in its unit, of the metric that a chart shows; empty without one."""
-    every = recording.evaluations.array
     metric = recording.evaluations.metric
-    if metric is None:
-        return np.empty(0), np.empty(0)
-    from workbench.widgets.charts.messages import metric_index
-
-    return every[0], every[2 + metric_index(metric.key)] * metric.scale
+    return (np.empty(0), np.empty(0)) if metric is None else recording.evaluations.of(metric)

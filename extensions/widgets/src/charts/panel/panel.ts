@@ -255,10 +255,8 @@ export class Panel {
     fillPointTable(this.table, store, {
       stepName: this.state.context.stepName(),
       title: `${spoken}${note}`,
-      curves: shown,
+      columns: shown.flatMap(({ key, label }) => words.columnsOf(key, label)),
       window: this.state.windowSteps,
-      stepsOf: (key) => words.stepsOf(key),
-      valueAt: (key, step) => words.valueAtStep(key, step),
     });
   }
 

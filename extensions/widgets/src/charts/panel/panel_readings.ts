@@ -6,6 +6,7 @@ import { Blocks, lastAtMost } from "../series/block";
 import { lineOf, type Line, type LineOptions, type Metric, type Reading, readingAt, shownBlocks } from "../series/line";
 import { formatWhole } from "../../number_format";
 import { METRIC_TEXTS, type MetricText } from "./metric_text";
+import type { PointColumn } from "./point_table";
 import type { ViewState } from "./view_state";
 
 /** For values that were looked at, which are replaced and never changed: the letters of the longest. */
@@ -209,19 +210,28 @@ export class PanelReadings {
     return axis === "time" ? formatSeconds(place) : `${formatWhole(place)} ${AXES[axis].label}`;
   }
 
+  /** The columns of a curve in the table of points: a loss on the test split has its own. */
+  columnsOf(key: string, label: string): PointColumn[] {
+    const steps = this.stepsOf(key);
+    const drawn = { label, steps, valueAt: (step: number) => this.valueAtStep(key, step, this.metric === "metric") };
+    const tested = this.metric === "loss" && (this.state.store.curve(key)?.evaluations.step.length ?? 0) > 0;
+    if (!tested) return [drawn];
+    return [drawn, { label: `${label}, test`, steps, valueAt: (step) => this.valueAtStep(key, step, true) }];
+  }
+
   /** The steps of a curve that are drawn, or stand for those around them; of a metric those that were evaluated. */
-  stepsOf(key: string): Float64Array {
+  private stepsOf(key: string): Float64Array {
     const curve = this.state.store.curve(key);
     if (!curve) return new Float64Array(0);
     return this.metric === "metric" ? Float64Array.from(curve.evaluations.step) : shownBlocks(curve, this.options).step;
   }
 
-  /** The value of a row of the table of points. */
-  valueAtStep(key: string, step: number): string {
+  /** Of the curve, or of the last evaluation by then. */
+  private valueAtStep(key: string, step: number, evaluated: boolean): string {
     const curve = this.state.store.curve(key);
     if (!curve || curve.overview.lastStep < step) return "–";
     const reading = readingAt(curve, this.metric, { ...this.options, axis: "step", window: [step, step] }, step);
-    const value = this.metric === "metric" ? reading?.evaluation : reading?.value;
+    const value = evaluated ? reading?.evaluation : reading?.value;
     return value == null ? "–" : Number.isFinite(value) ? this.text.format(value) : "not finite";
   }
 }

@@ -7,9 +7,9 @@ import { CONTEXT, look, part, storeOf } from "../points";
 
 function rowsOf(store: SeriesStore, window: [number, number] | null = null): string[][] {
   const table = document.createElement("table");
-  const curves = [look("a")];
-  const stepsOf = (key: string) => store.curve(key)?.overview.step ?? new Float64Array(0);
-  fillPointTable(table, store, { title: "Loss", curves, stepName: "step", window, stepsOf, valueAt: (key, step) => `${key}${step}` });
+  const steps = store.curve("a")?.overview.step ?? new Float64Array(0);
+  const columns = [{ label: "a", steps, valueAt: (step: number) => `a${step}` }];
+  fillPointTable(table, store, { title: "Loss", columns, stepName: "step", window });
   return [...table.querySelectorAll("tr")].map((row) =>
     [...row.children].map((cell) => cell.textContent ?? ""),
   );
@@ -44,15 +44,20 @@ describe("the table of a chart", () => {
     store.applyDetail({ kind: "detail", id: "1", generation: 0, parts: [header] }, [data]);
     const state = new ViewState(store, { ...CONTEXT, curves: () => [look("a")] });
     state.select([5, 8]);
-    const readings = new PanelReadings("loss", state);
-    expect([...readings.stepsOf("a")]).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
-    expect([5, 8, 12].map((step) => readings.valueAtStep("a", step))).toEqual(["5.0000", "2.0000", "7.0000"]);
+    const [loss] = new PanelReadings("loss", state).columnsOf("a", "a");
+    expect([...(loss?.steps ?? [])]).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
+    expect([5, 8, 12].map((step) => loss?.valueAt(step))).toEqual(["5.0000", "2.0000", "7.0000"]);
   });
 
-  it("of a metric has the steps that were evaluated", () => {
-    const store = storeOf(part("a", 0, Array.from({ length: 9 }, () => 1), { evaluations: [[4, 1, 50], [8, 1, 75]] }));
+  it("has the test loss beside the loss, and of a metric the steps that were evaluated", () => {
+    const store = storeOf(part("a", 0, [9, 8, 7, 6, 5, 4, 3, 2, 1], { evaluations: [[4, 0.5, 50], [8, 0.25, 75]] }));
     const state = new ViewState(store, { ...CONTEXT, curves: () => [look("a")] });
-    expect([...new PanelReadings("metric", state).stepsOf("a")]).toEqual([4, 8]);
+    const [loss, test] = new PanelReadings("loss", state).columnsOf("a", "a");
+    expect([loss?.label, test?.label]).toEqual(["a", "a, test"]);
+    expect([3, 4, 9].map((step) => test?.valueAt(step))).toEqual(["–", "0.5000", "0.2500"]);
+    const metric = new PanelReadings("metric", state).columnsOf("a", "a");
+    expect(metric.map(({ steps }) => [...steps])).toEqual([[4, 8]]);
+    expect(metric[0]?.valueAt(8)).toBe("75.0");
   });
 
   it("is a head alone before the first step", () => {
