@@ -49,6 +49,21 @@ def test_a_wrong_value_is_shown_at_its_field_while_it_is_typed() -> None:
     assert form.problems == {}
 
 
+def test_a_part_that_is_typed_while_its_switch_is_off_says_so() -> None:
+    setup, _, form = typed_form()
+
+    def of_rank() -> str:
+        fields = [field for group in form.groups for field in group["fields"]]
+        return str(next(field["description"] for field in fields if field["name"] == "lora.rank"))
+
+    plain = of_rank()
+    type_into(form, "lora.rank", "4")
+    assert of_rank() == f"{plain}; not used while LoRA is no"
+    assert setup.settings == {}
+    type_into(form, "lora", "yes")
+    assert of_rank() == plain
+
+
 def test_arguments_of_a_comparison_are_typed_too() -> None:
     setup, typed, _ = typed_form()
     typed.set(comparison_steps=70, quiet_s=2.5)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import anywidget
 import traitlets
 
-from workbench.controller.forms.setting_fields import FieldGroup, field_groups
+from workbench.controller.forms.setting_fields import NO, FieldGroup, SettingField, field_groups
+from workbench.controller.forms.setting_texts import FIELDS, applies
 from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.widgets.bundle import bundle
 from workbench.widgets.train.form_field import form_field
@@ -68,7 +69,7 @@ class SettingsForm(anywidget.AnyWidget):
                 {
                     "title": group.title,
                     "folded": group.folded,
-                    "fields": [_record(field) for field in fields],
+                    "fields": [_record(field, self._typed.texts) for field in fields],
                 }
                 for group in groups
                 if (fields := [each for each in group.fields if self._shows(each.name)])
@@ -87,5 +88,10 @@ class SettingsForm(anywidget.AnyWidget):
                 self._typed.type(name, text)
 
 
-def _record(field: Any) -> dict[str, Any]:
-    return {**field._asdict(), "choices": list(field.choices)}
+def _record(field: SettingField, texts: Mapping[str, str]) -> dict[str, Any]:
+    record = {**field._asdict(), "choices": list(field.choices)}
+    if texts.get(field.name) and not applies(field.name, texts):
+        owner = FIELDS[field.name.partition(".")[0]].label
+        unused = f"not used while {owner} is {NO}"
+        record["description"] = "; ".join(filter(None, (field.description, unused)))
+    return record
