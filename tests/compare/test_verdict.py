@@ -87,6 +87,17 @@ def test_several_engines_are_one_sentence() -> None:
     assert short_verdict({"pytorch": ONE}, "pytorch", "busy") == "no ratio"
 
 
+def test_rounds_that_differ_on_a_quiet_machine_are_mentioned() -> None:
+    ratios = {"ondevice": Ratio(3.5, 3.3, 4.5), "pytorch": ONE}
+    variations = {"pytorch": 5.24, "ondevice": 1.9}
+    verdict = verdict_of(ratios, "pytorch", QUIET, 2, variations)
+    assert verdict.sentence == (
+        "ondevice is 3.5 times as fast as pytorch (3.3 to 4.5); the machine was quiet, but rounds "
+        "differ (pytorch 5.2 times): these ratios are of typical rounds, not of whole runs."
+    )
+    assert verdict.level == "quiet"
+
+
 @pytest.mark.parametrize(("engines", "why"), [(1, "only one engine"), (2, "no round")])
 def test_without_a_ratio_it_says_why(engines: int, why: str) -> None:
     nothing = Ratio(math.nan, math.nan, math.nan)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from workbench.compare.rounds.statistics import Ratio
+from workbench.compare.rounds.statistics import VARIES, Ratio
 from workbench.display.number_format import significant
 from workbench.machine.load import Load
 
@@ -45,7 +45,11 @@ class Verdict(NamedTuple):
 
 
 def verdict_of(
-    ratios: Mapping[str, Ratio], reference: str, load: Load | None, engines: int
+    ratios: Mapping[str, Ratio],
+    reference: str,
+    load: Load | None,
+    engines: int,
+    variations: Mapping[str, float] | None = None,
 ) -> Verdict:
     """The verdict on engines that were measured in lockstep.
 
@@ -54,6 +58,7 @@ def verdict_of(
         reference: name of the engine that the others are compared with.
         load: load by other programs; None: not known.
         engines: number of engines compared.
+        variations: of each engine, see `variation`.
     """
     clauses = [
         _clause(engine, reference, ratio)
@@ -74,7 +79,8 @@ def verdict_of(
     if load is None:
         sentence = f"{measured}; it is not known whether the machine was quiet."
         return Verdict(sentence, BADGES["unknown"], "unknown")
-    return Verdict(f"{measured}; the machine was quiet.", BADGES["quiet"], "quiet")
+    sentence = f"{measured}; the machine was quiet{_varied_text(variations or {})}."
+    return Verdict(sentence, BADGES["quiet"], "quiet")
 
 
 def unpaired_verdict(
@@ -221,6 +227,15 @@ def _number(value: float, digits: int) -> str:
     if not math.isfinite(value) or not 0.1 <= abs(value) < 10 or digits == 3:
         return significant(value)
     return f"{value:.{1 if value >= 0.995 else 2}f}"
+
+
+def _varied_text(variations: Mapping[str, float]) -> str:
+    """Which throughputs varied much though no other program was the cause; empty: none did."""
+    varied = {engine: by for engine, by in variations.items() if by > VARIES}
+    if not varied:
+        return ""
+    named = ", ".join(f"{engine} {_number(by, 2)} times" for engine, by in varied.items())
+    return f", but rounds differ ({named}): these ratios are of typical rounds, not of whole runs"
 
 
 def _busy_text(load: Load, what: str) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from workbench.compare.rounds.statistics import largest_difference, ratio, speeds_of
+from workbench.compare.rounds.statistics import largest_difference, ratio, speeds_of, variation
 
 
 def test_the_ratio_is_the_median_over_rounds_and_its_interval_holds_it() -> None:
@@ -111,3 +111,12 @@ def test_without_the_reference_there_is_throughput_and_no_ratio() -> None:
 
 def test_losses_are_compared_step_by_step() -> None:
     assert largest_difference(np.array([1.0, 2.0]), np.array([1.0, 2.5, 9.0])) == 0.5
+
+
+def test_the_variation_is_of_the_bulk_of_the_rounds() -> None:
+    rounds = np.full(40, 30_000.0)
+    rounds[:1] = 1_000  # one round is no habit
+    assert variation(rounds) == 1
+    rounds[:6] = 5_000
+    assert variation(rounds) == 6
+    assert np.isnan(variation(rounds[:5]))

@@ -567,7 +567,7 @@ def test_a_comparison_stopped_at_once_did_not_fail(digits: Dataset) -> None:
 
 def test_of_a_run_stopped_before_its_first_step_no_checkpoint_is_promised() -> None:
     run = write_run("a", [], {"status": "stopped", "ended": 1005.0}, epochs=2)
-    assert outcome_of(run) == "Stopped model-a on fake at step 0 of 6. Nothing was trained."
+    assert outcome_of(run) == "Stopped model-a on fake at step 0 of 6. It took no step."
 
 
 def test_sentences_of_an_outcome_are_whole() -> None:

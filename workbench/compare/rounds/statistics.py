@@ -14,6 +14,10 @@ MIN_ROUNDS = 6
 95 % confidence, as all five are on the same side of it with probability 1/16."""
 
 
+VARIES = 2.0
+"""Quotient of the 90th and 10th percentile of an engine's rounds above which it is mentioned."""
+
+
 class Ratio(NamedTuple):
     """A ratio of throughputs with its confidence interval; NaN if there is none."""
 
@@ -96,6 +100,21 @@ def ratio(engine: np.ndarray, reference: np.ndarray, baseline: np.ndarray | None
     tail = 100 * (1 - CONFIDENCE) / 2
     low, high = np.nanpercentile(quotients, [tail, 100 - tail])
     return Ratio(median, float(low), float(high))
+
+
+def variation(rounds: np.ndarray) -> float:
+    """How far the throughput of an engine varied: the 90th percentile of its rounds by the 10th.
+
+    Args:
+        rounds: (rounds,) samples per second.
+
+    Returns:
+        NaN with fewer than `MIN_ROUNDS`.
+    """
+    if len(rounds) < MIN_ROUNDS:
+        return float("nan")
+    low, high = np.percentile(rounds, [10, 90])
+    return float(high / low)
 
 
 def ratio_note(found: Mapping[str, Speed], engines: int) -> str:

@@ -103,7 +103,7 @@ def _outcome_sentence(run: Run) -> str:
         rest = f"{kept_checkpoint(run.folder, run.spec)}{log_line(run.folder)}"
         return f"{name} failed after {step} {done:,}: {why}{rest}"
     if run.status == "stopped":
-        kept = run.reason or ("Its checkpoint is kept." if done else "Nothing was trained.")
+        kept = run.reason or ("Its checkpoint is kept." if done else "It took no step.")
         return f"Stopped {name} at {step} {done:,} of {total:,}. {kept}"
     if run.status == "interrupted":
         again = f'Resume it in Runs, or by wb.resume("{run.id}").' if run.checkpoint else ""
