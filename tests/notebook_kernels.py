@@ -5,16 +5,17 @@ The tour alone runs as people run it: in a kernel that imports everything, with 
 
 from __future__ import annotations
 
-import functools
 import json
 import os
+import uuid
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jupyter_client.manager import KernelManager
 
-from tests.fork_server import ForkServer, forked
+from tests.fork_server import ADDRESS, ForkServer, forked
 
 KERNEL = "forked"
 """Name of the kernelspec."""
@@ -66,4 +67,10 @@ def connect_by_files() -> None:
     """
     import nbval.kernel
 
-    nbval.kernel.KernelManager = functools.partial(KernelManager, transport="ipc")
+    nbval.kernel.KernelManager = _kernel_manager
+
+
+def _kernel_manager(**options: Any) -> KernelManager:
+    """One whose sockets have names of their own: by default all have the same, in this folder."""
+    sockets = Path(os.environ[ADDRESS]).parent / uuid.uuid4().hex
+    return KernelManager(transport="ipc", ip=str(sockets), **options)

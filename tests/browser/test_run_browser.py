@@ -119,7 +119,9 @@ def test_runs_are_found_sorted_labelled_deleted_and_brought_back(
     assert len(list((home / "runs").iterdir())) == 4
 
     page.keyboard.press("Enter")
-    expect(page.get_by_role("img", name="Loss, throughput and memory of")).to_be_visible()
+    expect(
+        page.get_by_role("img", name="Loss, throughput, memory and test accuracy of")
+    ).to_be_visible()
     page.get_by_role("button", name="Close").click()
 
     # A folder that vanishes while it is shown.
