@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,7 @@ def stuck(run: Run) -> int:
     """The worker of `run`, once it keeps the interpreter's lock."""
     reader = run.follow()
     until(lambda: any("lock" in event.get("text", "") for event in reader.poll().events))
+    time.sleep(1.0)  # the lock is taken after the event is written, of which nothing tells
     return worker_of(run)
 
 
