@@ -19,13 +19,14 @@ DONE = {"status": "completed", "samples_per_s": 1.0}
 ENGINES = ("pytorch", "ondevice", "ortmodule")
 
 
-def compared(ondevice_steps: int = 42) -> list[Run]:
+def compared(ondevice_steps: int = 42, slow_steps: int = 0) -> list[Run]:
     """Three runs of a comparison on a machine that disturbed each of them now and then."""
     random = np.random.default_rng(1)
     record = ComparisonRecord(make_plan(steps=42, warmup_steps=2), [*ENGINES])
     runs = []
     for engine, seconds in zip(ENGINES, (0.1, 0.008, 0.05), strict=True):
         times = seconds * random.uniform(1, 3, ondevice_steps if engine == "ondevice" else 42)
+        times[2 : 2 + slow_steps] *= 6
         run = write_run(engine, [steps(1, times.tolist())], DONE, engine=engine)
         record.add_run(engine, run.id)
         runs.append(run)
@@ -57,6 +58,13 @@ def test_the_whole_has_the_same_figures_by_any_way() -> None:
     (path,) = comparisons_folder().glob("*.json")
     saved = load_comparison(path.stem).table().reset_index(drop=True)
     assert whole.equals(saved)
+
+
+def test_the_whole_says_that_rounds_differ_though_the_machine_was_quiet() -> None:
+    compared(slow_steps=12)
+    (path,) = comparisons_folder().glob("*.json")
+    sentence = load_comparison(path.stem).verdict().sentence
+    assert "; the machine was quiet, but rounds differ (pytorch " in sentence
 
 
 @pytest.mark.parametrize("taken", [42, 41, 20, 12, 4])
