@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.chart_series import LOG_SPREAD, hidden_rise
+from workbench.chart_series import LOG_SPREAD, explosion, hidden_rise
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,21 @@ def test_a_test_loss_that_rises_far_below_the_first_loss_is_found(
     first: float, tests: list[float], ratio: float
 ) -> None:
     assert hidden_rise(first, np.array(tests)) == pytest.approx(ratio)
+
+
+@pytest.mark.parametrize(
+    ("first", "highest", "ratio"),
+    [
+        (2.0, 2e30, 1e30),
+        (2.0, 1000.0, 1.0),
+        (2.0, np.nan, 1.0),
+        (np.nan, 1e9, 1.0),
+        (0.0, 1e9, 1.0),
+        (-1.0, 1e9, 1.0),
+    ],
+)
+def test_a_loss_that_explodes_is_found(first: float, highest: float, ratio: float) -> None:
+    assert explosion(first, highest) == pytest.approx(ratio)
 
 
 def test_the_axis_changes_once() -> None:

@@ -20,7 +20,8 @@ def test_generation_of_artifacts_is_reported_from_start_to_end() -> None:
     told: list[State] = []
     readiness = Readiness(told.append, TypedSettings(Setup()))
     prediction: Any = object()
-    profile: Any = SimpleNamespace(engines=())
+    quick = (OperatorTime("forward", "Gemm", "linear", "CPU", 1, 400.0),)
+    profile: Any = SimpleNamespace(engines=[EngineProfile("ondevice", 0.5, 0.6, quick)])
     times = (OperatorTime("forward", "Gemm", "linear", "CPU", 1, 9000.0),)
     slowed = SimpleNamespace(engines=[EngineProfile("ondevice", 1.0, 1.0, times)])
     doubtful: Any = slowed
@@ -48,12 +49,12 @@ def test_generation_of_artifacts_is_reported_from_start_to_end() -> None:
         ("error", "No parameter is trained."),
         ("done", "Generated the artifacts of digits-mlp, with their graphs."),
         ("busy", "Profiling digits-mlp: tracing ONNX Runtime …"),
-        ("done", "Profiled digits-mlp."),
+        ("done", "Profiled digits-mlp: ondevice 0.50 ms per step."),
         (
             "paused",
-            "Profiled digits-mlp. The operators' times add up to 9.0 times the step: timing, or "
-            "other programs, slowed them down. Do not trust them; profile again while the machine "
-            "is quiet.",
+            "Profiled digits-mlp: ondevice 1.00 ms per step. The operators' times add up to 9.0 "
+            "times the step: timing, or other programs, slowed them down. Do not trust them; "
+            "profile again while the machine is quiet.",
         ),
         ("error", "The profile names no nodes."),
     ]

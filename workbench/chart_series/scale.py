@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 LOG_SPREAD = 30.0
 """Curves whose typical values differ by more than this are unreadable on a linear axis: the lower
 is a line at zero."""
+EXPLODED = 1000.0
+"""Multiple of the first loss above which a training has exploded."""
 RISEN = 1.2
 """Multiple of the lowest test loss so far above which it has risen."""
 
@@ -24,6 +27,15 @@ def spread(curves: Iterable[np.ndarray]) -> float:
         if len(positive):
             typical.append(float(np.median(positive)))
     return max(typical) / min(typical) if len(typical) > 1 else 1.0
+
+
+def explosion(first_loss: float, highest: float) -> float:
+    """Ratio of the highest finite loss to the first; 1.0 below `EXPLODED`.
+
+    On a linear axis to such a height all that came before is a line at zero.
+    """
+    ratio = highest / first_loss if first_loss > 0 else 1.0
+    return float(ratio) if math.isfinite(ratio) and ratio > EXPLODED else 1.0
 
 
 def hidden_rise(first_loss: float, test_losses: np.ndarray) -> float:

@@ -124,7 +124,9 @@ class Readiness(View):
             self.update()
         elif profile is not None:
             doubts = dict.fromkeys(doubt_sentence(each) for each in profile.engines if each.useless)
-            text = " ".join([f"Profiled {self._model.name}.", *doubts])
+            times = [f"{each.engine} {each.step_ms:.2f} ms" for each in profile.engines]
+            told = f"Profiled {self._model.name}: {', '.join(times)} per step."
+            text = " ".join([told, *doubts])
             self._show(State("idle", "paused" if doubts else "done", text))
         elif problem:
             self._show(State("idle", "error", problem))

@@ -209,6 +209,19 @@ def test_how_a_run_ended_is_not_said_once_it_is_deleted(make_page: MakePage) -> 
     assert page.trainer.charts.caption == ""
 
 
+def test_the_layers_lead_to_the_graphs_which_are_generated_once(make_page: MakePage) -> None:
+    page = make_page()
+    until(lambda: page.models.layers.layers and page.artifacts.can_generate())
+    page.models.layers._handle_custom_msg({"kind": "graphs"}, [])
+    assert page.step == "artifacts"
+    until(lambda: page.artifacts.button.has_graphs)
+    assert page.artifacts.button.asked == 1
+    page.step = "model"
+    page.models.layers._handle_custom_msg({"kind": "graphs"}, [])
+    assert page.artifacts.button.asked == 2
+    assert not page.artifacts.generating
+
+
 def test_the_charts_name_the_chosen_engines_before_a_run(make_page: MakePage) -> None:
     page = make_page(model=None)
 

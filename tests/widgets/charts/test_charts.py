@@ -242,6 +242,13 @@ def test_engines_far_apart_make_the_axis_logarithmic(wire: Wire) -> None:
     assert spreads["loss"] == 1.0
 
 
+def test_a_loss_that_explodes_makes_the_axis_logarithmic(wire: Wire) -> None:
+    """Also of one engine alone, and where a loss that is not finite follows."""
+    wire.charts.add("pytorch", points(1, 4, loss=np.array([2.0, 2e9, 2e30, np.nan])))
+    wire.charts.flush()
+    assert wire.sent[-1][0]["spreads"]["loss"] == pytest.approx(1e30)
+
+
 def test_an_engine_that_has_just_begun_is_compared_with_how_others_began(wire: Wire) -> None:
     """Else the axis of the loss is logarithmic until its losses have fallen, too."""
     falling = np.geomspace(3.0, 1e-3, 400)

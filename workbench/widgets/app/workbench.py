@@ -149,6 +149,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._controller.tasks.observe(self._show_code)
         self.trainer.engines.observe(self._on_form, "value")
         self.runs.observe(self._show_code, "code")
+        self.models.layers.lead_to_graphs(self._show_graphs)
         # It assigns to no name that there is by then.
         after_each_cell(self, Workbench._show_code)
         self.comparison.ratios.observe(self._page_view.show_summary, ["summary", "verdict"])
@@ -265,6 +266,10 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
             self.models.choose(name)
         self.bar.selected = "train"
         self.trainer.own_examples.begin_with(run)
+
+    def _show_graphs(self) -> None:
+        self.bar.selected = "artifacts"
+        self.artifacts.show_graphs()
 
     def _on_form(self, _: Any = None) -> None:
         if self.step == "compare":  # where the next comparison is set up

@@ -50,6 +50,8 @@ class GenerateButton(anywidget.AnyWidget):
     label = traitlets.Unicode("Generate artifacts").tag(sync=True)
     has_graphs = traitlets.Bool(False).tag(sync=True)
     """Whether graphs are shown further below, to which a second button leads."""
+    asked = traitlets.Int(0).tag(sync=True)
+    """How often the graphs were asked for elsewhere: a page scrolls to them once they are there."""
 
     def show(self, possible: bool, *, busy: bool = False) -> None:
         """Set whether artifacts can be generated, or are being generated, which can be stopped."""
@@ -89,9 +91,9 @@ class ArtifactBuilder(StandaloneStep):
         self._timing = threading.Lock()
         """Held while the timer is replaced: threads of the page also notify of settings."""
         self.sections = sections(self.controller, "artifacts")
-        side = area("wb-side", [self.form, self.button])
+        side = area("wb-side", [self.form, self.tree])
         tasks = area("wb-tasks", self.sections)
-        main = area("wb-main", [self.footprint, self.tree, self.graphs, tasks])
+        main = area("wb-main", [self.button, self.footprint, self.graphs, tasks])
         panel = area("wb-columns", [side, main])
         self.graphs.observe(self._on_graphs, "children")
         super().__init__(children=[*alone, area("wb-step-panel wb-step-artifacts", [panel])])
@@ -113,6 +115,12 @@ class ArtifactBuilder(StandaloneStep):
         self._cancel_timer()
         self._shown = self._settings()
         self.controller.predict()
+
+    def show_graphs(self) -> None:
+        """Lead to the graphs, and generate the artifacts if there are none; returns immediately."""
+        if not (self.graphs.children or self.generating) and self.can_generate():
+            self.generate()
+        self.button.asked += 1
 
     def estimate(self) -> None:
         """Show the part of the footprint known without artifacts; returns immediately.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.chart_series import Recording, hidden_rise, spread, trailing_rate
+from workbench.chart_series import Recording, explosion, hidden_rise, spread, trailing_rate
 from workbench.chart_series.blocks import MEAN, MEMORY, SAMPLES, SECONDS, STEP
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _row(recording: Recording, at: int | None) -> dict[str, Any]:
 
 def spreads(recordings: Mapping[str, Recording]) -> dict[str, float]:
     """By panel, the ratio of its highest to its lowest curve, see `chart_series.spread`; of the
-    loss also what `hidden_rise` finds."""
+    loss also what `hidden_rise` and `explosion` find."""
     overviews = [
         one.blocks(one.stride_for(len(one), TYPICAL_BLOCKS)) for one in recordings.values()
     ]
@@ -68,7 +68,10 @@ def spreads(recordings: Mapping[str, Recording]) -> dict[str, float]:
     taken = min((one.last_step for one in recordings.values() if len(one)), default=0)
     shared = [_up_to(taken, blocks) for blocks in overviews]
     rises = [
-        hidden_rise(float(blocks[MEAN][0]), one.evaluations.array[1])
+        max(
+            hidden_rise(float(blocks[MEAN][0]), one.evaluations.array[1]),
+            explosion(float(blocks[MEAN][0]), _highest(blocks[MEAN])),
+        )
         for one, blocks in zip(recordings.values(), overviews, strict=True)
         if blocks.shape[1]
     ]
@@ -80,6 +83,11 @@ def spreads(recordings: Mapping[str, Recording]) -> dict[str, float]:
         "memory": spread(blocks[MEMORY] for blocks in shared),
         "metric": spread(shown_metric(one)[1] for one in recordings.values()),
     }
+
+
+def _highest(values: np.ndarray) -> float:
+    """The highest finite value; NaN without one."""
+    return float(max(values[np.isfinite(values)], default=np.nan))
 
 
 def _up_to(step: int, blocks: np.ndarray) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import anywidget
 import traitlets
@@ -36,6 +37,20 @@ class LayerTable(anywidget.AnyWidget):
     ).tag(sync=True)
     """One dict a layer. `multiply_adds` of one row, -1 where they are not known; `state` as of
     `LayerRow`, with the reasons in `why`."""
+
+    leads_to_graphs = traitlets.Bool(False).tag(sync=True)
+    """Whether a button leads to the graphs of the model."""
+
+    def lead_to_graphs(self, show: Callable[[], None]) -> None:
+        """Have a button that calls `show`."""
+        self.leads_to_graphs = True
+
+        def pressed(_: Any, content: dict[str, Any], __: Any) -> None:
+            match content:
+                case {"kind": "graphs"}:
+                    show()
+
+        self.on_msg(pressed)
 
     def clear(self, hint: str) -> None:
         with self.hold_sync():

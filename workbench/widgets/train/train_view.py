@@ -137,7 +137,7 @@ class TrainView(View):
             if self._job is None:
                 charts, known = self._parts.charts, self._hint != self._empty
                 charts.reset(self._parts.engines.value if known else [], hint=charts.hint)
-                charts.evaluates = known
+                charts.evaluates = True
 
     def _caption(self) -> None:
         """Tell results of another model than the chosen one from those of it."""

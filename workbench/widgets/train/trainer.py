@@ -55,7 +55,7 @@ class Trainer(StandaloneStep):
         alone = self._begin(controller, ACTIONS)
         self.form = SettingsForm(self.controller.typed)
         self.ortmodule = ORTModuleForm()
-        self.charts = Charts()
+        self.charts = Charts(evaluates=True)
         self.federation = FederationView()
         self.evaluation = EvaluationView()
         self.worst = WorstPredictionsView()

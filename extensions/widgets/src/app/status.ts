@@ -51,6 +51,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
 
   /** Shows two lines of the message, and a button for the rest; or all of it. */
   const fold = (whole: boolean) => {
+    if (whole) watchStep(); // by then it stands in its page
     el.classList.remove("wb-cut");
     el.classList.toggle("wb-whole", whole);
     const cut = !whole && message.scrollHeight > message.clientHeight + 1;
@@ -67,6 +68,12 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     fold(false);
   };
   more.addEventListener("click", () => fold(!el.classList.contains("wb-whole")));
+  // A whole message takes the place of what another step is opened for.
+  const stepped = new MutationObserver(() => fold(false));
+  const watchStep = () => {
+    const page = el.closest(".wb-page");
+    if (page) stepped.observe(page, { attributeFilter: ["data-step"] });
+  };
   const resized = new ResizeObserver(() => {
     if (!el.classList.contains("wb-whole")) fold(false);
     // What has the focus is kept clear of what stays in view above it: page.css.
@@ -74,7 +81,10 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     if (top) el.closest<HTMLElement>(".wb-page")?.style.setProperty("--wb-top-height", `${top.offsetHeight}px`);
   });
   resized.observe(text); // it is narrower beside a longer detail, too
-  signal.addEventListener("abort", () => resized.disconnect());
+  signal.addEventListener("abort", () => {
+    resized.disconnect();
+    stepped.disconnect();
+  });
 
   const update = () => {
     setAttribute(el, "data-level", model.get("level"));

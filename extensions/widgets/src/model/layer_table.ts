@@ -1,7 +1,9 @@
 // The layers of the chosen model: sizes, and what training does with each.
 
 import type { RenderProps } from "@anywidget/types";
+import { onKernelGone } from "../app/kernel";
 import { element } from "../element";
+import { keepFocus, onPress, setUsable } from "../focus";
 import "./layer_table.css";
 import { formatBytes, formatWhole } from "../number_format";
 
@@ -23,6 +25,8 @@ interface Layer {
 interface Traits {
   layers: Layer[];
   hint: string;
+  /** Whether the page has a step with the graphs, to which a button leads. */
+  leads_to_graphs: boolean;
 }
 
 const COLUMNS = ["Layer", "Kind", "Output", "Parameters", "Size", "Multiply-adds", "Training"];
@@ -52,8 +56,12 @@ function breakable(name: string): (string | Node)[] {
   return name.split(/(?<=\.)|(?<=[a-z])(?=[A-Z])/).flatMap((word) => [element("wbr"), word]);
 }
 
-function render({ model, el }: RenderProps<Traits>): void {
+function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-layer-table");
+  const graphs = element("button", { type: "button", class: "wb-toggle" }, "Show as graphs");
+  graphs.title = "Generates the artifacts, if there are none yet, and shows their graphs in the step Artifacts";
+  onPress(graphs, () => model.send({ kind: "graphs" }));
+  onKernelGone(model, () => setUsable(graphs, false), signal);
   const update = () => {
     const layers = model.get("layers");
     const heading = element("h2", {}, "Layers");
@@ -96,9 +104,11 @@ function render({ model, el }: RenderProps<Traits>): void {
       element("tfoot", {}, total),
     );
     const note = element("p", { class: "wb-note" }, "Multiply-adds of one row, of linear layers, attention, matrix products and convolutions.");
-    el.replaceChildren(heading, element("div", { class: "wb-scroll wb-layer-rows", tabindex: "0", role: "group", "aria-label": "Layers" }, table), note);
+    const title = element("div", { class: "wb-section-head" }, heading);
+    if (model.get("leads_to_graphs")) title.append(graphs);
+    el.replaceChildren(title, element("div", { class: "wb-scroll wb-layer-rows", tabindex: "0", role: "group", "aria-label": "Layers" }, table), note);
   };
-  model.on("change", update);
+  model.on("change", () => keepFocus(el, update));
   update();
 }
 

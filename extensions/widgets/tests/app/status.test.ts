@@ -33,6 +33,21 @@ describe("the status", () => {
     expect(more.hidden).toBe(true);
   });
 
+  it("folds a whole message as another step is shown", async () => {
+    const lines = { count: 1 };
+    const { el, model, more } = statusOf(lines);
+    const page = document.createElement("div");
+    page.className = "wb-page";
+    page.append(el);
+    lines.count = 4;
+    model.receive("message", "four lines");
+    more.click();
+    page.dataset["step"] = "runs";
+    await Promise.resolve();
+    expect(el.classList.contains("wb-whole")).toBe(false);
+    expect(more.textContent).toBe("More");
+  });
+
   it("shows two lines of a long message, and the whole of it on demand", () => {
     const lines = { count: 1 };
     const { el, model, more } = statusOf(lines);

@@ -19,7 +19,9 @@ const traits = {
 describe("ratio bars", () => {
   it("say the verdict, then each ratio with its interval", () => {
     const { el } = show(view, traits);
-    expect(el.querySelector(".wb-verdict")?.textContent).toBe(`machine was quiet ${traits.verdict}`);
+    expect(el.querySelector(".wb-verdict")?.textContent).toBe(traits.verdict); // it says that the machine was quiet
+    const busy = show(view, { ...traits, level: "busy", badge: "machine was busy" }).el;
+    expect(busy.querySelector(".wb-verdict .wb-badge")?.textContent).toBe("machine was busy");
     const values = [...el.querySelectorAll("dd")].map((each) => each.textContent);
     expect(values).toEqual(["reference", "1.8× (1.6 to 2.0)"]);
     expect(el.querySelectorAll(".wb-whisker").length).toBe(1);

@@ -16,4 +16,16 @@ describe("the table of layers", () => {
     expect(words(name)).toEqual(["blocks.", "0.", "self_attn.", "out_proj"]);
     expect(words(kind)).toEqual(["Non", "Dynamically", "Quantizable", "Linear"]);
   });
+
+  it("leads to the graphs where the page has them, and keeps the focus on that button", () => {
+    expect(show(layerTable, { layers: [layer], hint: "", leads_to_graphs: false }).el.querySelector("button")).toBeNull();
+    const { el, model } = show(layerTable, { layers: [layer], hint: "", leads_to_graphs: true });
+    document.body.replaceChildren(el);
+    const button = el.querySelector("button") as HTMLButtonElement;
+    button.focus();
+    button.click();
+    expect(model.sent).toEqual([{ kind: "graphs" }]);
+    model.receive("layers", [layer, layer]);
+    expect(document.activeElement).toBe(el.querySelector("button"));
+  });
 });

@@ -37,7 +37,9 @@ export function drawLines(plot: uPlot, lines: DrawnLine[], markColor: string, ba
   const { min = -Infinity, max = Infinity } = plot.scales["x"] ?? {};
   const shown = ({ x }: DrawnLine["marks"][number]) => x >= min && x <= max;
   const marks = lines.flatMap((each) => each.marks.filter(shown)).sort((a, b) => a.x - b.x);
-  marks.forEach((mark, index) => drawMark(plot, mark, index, markColor, background));
+  for (const { x } of marks) drawMark(plot, x, markColor);
+  // The texts last: several marks stand close together where engines fail alike.
+  marks.forEach((mark, index) => drawMarkText(plot, mark, index, markColor, background));
   ctx.restore();
 }
 
@@ -164,8 +166,7 @@ function drawPoints(plot: uPlot, { x, y }: NonNullable<Line["points"]>, color: s
   }
 }
 
-/** A mark with its text; the texts of several marks stand below each other. */
-function drawMark(plot: uPlot, { x, text }: DrawnLine["marks"][number], index: number, color: string, background: string): void {
+function drawMark(plot: uPlot, x: number, color: string): void {
   const { ctx, bbox } = plot;
   const scale = scaleOf(plot);
   const left = plot.valToPos(x, "x", true);
@@ -182,6 +183,14 @@ function drawMark(plot: uPlot, { x, text }: DrawnLine["marks"][number], index: n
   ctx.lineTo(left + 5 * scale, bbox.top);
   ctx.lineTo(left, bbox.top + 8 * scale);
   ctx.fill();
+}
+
+/** The text of a mark; those of several stand below each other. */
+function drawMarkText(plot: uPlot, { x, text }: DrawnLine["marks"][number], index: number, color: string, background: string): void {
+  const { ctx, bbox } = plot;
+  const scale = scaleOf(plot);
+  const left = plot.valToPos(x, "x", true);
+  ctx.fillStyle = color;
   const textScale = scale * typeScaleOf(plot.root);
   ctx.font = `600 ${11 * textScale}px sans-serif`;
   ctx.textBaseline = "top";

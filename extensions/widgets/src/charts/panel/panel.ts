@@ -1,13 +1,12 @@
 // One chart with its title, its legend and the same values as a table.
 
 import type uPlot from "uplot";
-import { horizontalAxis, positionOf } from "../series/axis";
+import { horizontalAxis } from "../series/axis";
 import { lastAtMost } from "../series/block";
 import type { DrawnLine } from "./drawing";
 import { element, freshId, setAttribute, setText } from "../../element";
 import { Legend } from "./legend";
 import type { Metric } from "../series/line";
-import type { Incident } from "../series/series_store";
 import { METRIC_TEXTS } from "./metric_text";
 import { OWN_KEYS } from "../../own_keys";
 import { pressKey } from "./panel_keys";
@@ -16,17 +15,10 @@ import { PanelReadings } from "./panel_readings";
 import { fitPlot, makePlot, setCursor, setRanges } from "./plot";
 import { fillPointTable } from "./point_table";
 import { isLogarithmic, logRange, type Range, valueRange } from "./scales";
-import { formatSignificant, formatWhole, unbroken } from "../../number_format";
+import { formatSignificant, unbroken } from "../../number_format";
 import { lineStyle, readTheme } from "../../theme";
 import type { ViewState } from "./view_state";
 import { typeScaleOf, zoomOf } from "../../zoom";
-
-/** What stands beside the mark of an incident. */
-const INCIDENTS: Record<Incident["kind"], string> = {
-  not_finite: "not finite",
-  diverged: "diverges",
-  leap: "leaps",
-};
 
 /** As the kernel calls the throughput of whole runs, and what it is. */
 const OF_ROUNDS = "median of rounds";
@@ -72,9 +64,8 @@ export class Panel {
   place(): void {
     if (this.metric === "metric") {
       const { context } = this.state;
-      const some = this.words.text.title !== METRIC_TEXTS.metric.title || context.evaluates();
-      // It has its place before a run begins, and keeps it: the charts would move as Train is pressed.
-      this.placed ||= some || context.curves().length === 0;
+      // Once it has its place it keeps it: the charts would move.
+      this.placed ||= this.words.text.title !== METRIC_TEXTS.metric.title || context.evaluates();
       // Of a federated run its own charts show it, beside that of each client.
       const hidden = context.stepName() === "round" || !this.placed;
       if (this.root.hidden !== hidden) this.root.hidden = hidden;
@@ -207,18 +198,8 @@ export class Panel {
       const line = this.words.lineOf(look.key);
       if (!line) return [];
       const faded = this.state.isFaded(look.key);
-      return [{ line, faded, style: lineStyle(this.root, look), marks: this.marksOf(look.key) }];
+      return [{ line, faded, style: lineStyle(this.root, look), marks: this.words.marksOf(look.key) }];
     });
-  }
-
-  private marksOf(key: string): DrawnLine["marks"] {
-    const curve = this.state.store.curve(key);
-    if (this.metric !== "loss" || !curve) return [];
-    const name = this.state.context.stepName();
-    return curve.facts.incidents.map(({ kind, step }) => ({
-      x: positionOf(curve.overview, this.state.context.axis(), step),
-      text: `${INCIDENTS[kind]}, ${name} ${formatWhole(step)}`,
-    }));
   }
 
   /** Limits of the axis of values: of all that is drawn within the window. */

@@ -1,12 +1,14 @@
 // Formatted values of one chart: for its legend, its table, and for screen readers.
 
-import { aboutSteps, AXES, formatSeconds, stepAt } from "../series/axis";
+import { aboutSteps, AXES, formatSeconds, positionOf, stepAt } from "../series/axis";
 import { coinciding } from "../series/coincidence";
 import { Blocks, lastAtMost } from "../series/block";
 import { lineOf, type Line, type LineOptions, type Metric, type Reading, readingAt, shownBlocks } from "../series/line";
 import { formatWhole } from "../../number_format";
+import type { DrawnLine } from "./drawing";
 import { METRIC_TEXTS, type MetricText } from "./metric_text";
 import type { PointColumn } from "./point_table";
+import type { Incident } from "../series/series_store";
 import type { ViewState } from "./view_state";
 
 /** For values that were looked at, which are replaced and never changed: the letters of the longest. */
@@ -16,6 +18,13 @@ const lengths = new WeakMap<ArrayLike<number>, number>();
 const ROOM = 6;
 /** Steps for whose number there is room before that of a run is known. */
 const LEAST_STEPS = 1000;
+
+/** What stands beside the mark of an incident. */
+const INCIDENTS: Record<Incident["kind"], string> = {
+  not_finite: "not finite",
+  diverged: "diverges",
+  leap: "leaps",
+};
 
 export class PanelReadings {
   constructor(
@@ -100,6 +109,18 @@ export class PanelReadings {
     const same = coinciding(curves, ends as [number, number], logarithmic);
     if (same.length === 0) return "";
     return same.length === curves.length ? "curves coincide" : `${same.length} of ${curves.length} coincide`;
+  }
+
+  /** Where something went wrong with the loss of a curve; with its name where there are others. */
+  marksOf(key: string): DrawnLine["marks"] {
+    const { store, shown, context } = this.state;
+    const curve = store.curve(key);
+    if (this.metric !== "loss" || !curve) return [];
+    const name = shown.length > 1 ? `${shown.find((look) => look.key === key)?.label ?? key} ` : "";
+    return curve.facts.incidents.map(({ kind, step }) => ({
+      x: positionOf(curve.overview, context.axis(), step),
+      text: `${name}${INCIDENTS[kind]}, ${context.stepName()} ${formatWhole(step)}`,
+    }));
   }
 
   incidentTexts(): string {

@@ -22,6 +22,9 @@ export interface PlotOptions {
   onSelect: (range: Range) => void;
 }
 
+/** Height of a chart from which on its horizontal axis has a title, in CSS pixels. */
+const LABELLED = 110;
+
 /** Of a drag that selects, in pixels; a shorter one is a click. */
 const LEAST_DRAG = 5;
 
@@ -67,7 +70,7 @@ export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
       axes: [
         {
           ...look,
-          label: axis.label,
+          ...(into.clientHeight < LABELLED ? {} : { label: axis.label }),
           labelFont: theme.font,
           labelSize: 16 * textZoom,
           labelGap: 0,

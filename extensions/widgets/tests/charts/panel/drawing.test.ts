@@ -7,7 +7,8 @@ function drawn(
   count: number,
   main: number[],
   marks: { x: number; text: string }[] = [],
-): { circles: number[]; lines: string[]; texts: string[] } {
+): { circles: number[]; lines: string[]; texts: string[]; linesBeforeTexts: number[] } {
+  const linesBeforeTexts: number[] = [];
   const texts: string[] = [];
   const circles: number[] = [];
   const lines: string[] = [];
@@ -18,7 +19,10 @@ function drawn(
     ...{ save: nothing, restore: nothing, rect: nothing, clip: nothing, moveTo: nothing, lineTo: nothing, fill: nothing },
     setLineDash: (lengths: number[]) => (dash = lengths),
     strokeStyle: "",
-    fillText: (text: string) => texts.push(text),
+    fillText: (text: string) => {
+      texts.push(text);
+      linesBeforeTexts.push(lines.length);
+    },
     strokeText: nothing,
     beginPath: () => (onLine = true),
     stroke: () => onLine && lines.push(`${ctx.strokeStyle} ${dash}`),
@@ -37,12 +41,17 @@ function drawn(
   const x = Float64Array.from({ length: count }, (_, index) => index / (count - 1));
   const line = { x: Float64Array.from(main), y: Float64Array.from(main), raw: null, band: null, points: { x, y: x }, thin: [] };
   drawLines(plot as unknown as uPlot, [{ line, style: { color: "red", dash: [9, 2] }, faded: false, marks }], "red", "white");
-  return { circles, lines, texts };
+  return { circles, lines, texts, linesBeforeTexts };
 }
 
 describe("the mark of an incident", () => {
   it.each([[0.5, 1], [1.5, 0], [-0.1, 0]])("at %f is drawn only within what is shown", (x, count) => {
     expect(drawn(0, [], [{ x, text: "not finite" }]).texts).toHaveLength(count);
+  });
+
+  it("has its text over the lines of all marks", () => {
+    const { lines, linesBeforeTexts } = drawn(0, [], [{ x: 0.5, text: "a" }, { x: 0.6, text: "b" }]);
+    expect(linesBeforeTexts).toEqual([lines.length, lines.length]);
   });
 });
 

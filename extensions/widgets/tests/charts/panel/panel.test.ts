@@ -70,12 +70,14 @@ describe("a chart", () => {
     expect(metric.root.hidden).toBe(false);
   });
 
-  it("of a metric has its place before any run, and keeps it in one that evaluates nothing", () => {
-    let curves: ReturnType<typeof look>[] = [];
-    state = new ViewState(storeOf(part("fake", 0, [3])), { ...state.context, curves: () => curves });
+  it("of a metric keeps its place in a run that evaluates nothing, and has none in a comparison", () => {
+    state = new ViewState(storeOf(part("fake", 0, [3])), state.context);
     const metric = new Panel("metric", state, listener);
     metric.place();
-    curves = [look("fake")];
+    expect(metric.root.hidden).toBe(true);
+    evaluates = true; // before a run it is not known whether it will
+    metric.place();
+    evaluates = false;
     metric.place();
     expect(metric.root.hidden).toBe(false);
     metric.describe();

@@ -1,0 +1,34 @@
+import { describe, expect, it, vi } from "vitest";
+import generateButton from "../../src/artifacts/generate_button";
+import { show } from "../widget_model";
+
+describe("the button that generates", () => {
+  it("leads to the graphs that were asked for elsewhere, once they are there", () => {
+    vi.useFakeTimers();
+    const traits = { enabled: true, label: "Generate artifacts", has_graphs: false, asked: 0 };
+    const { el, model } = show(generateButton, traits);
+    const panel = document.createElement("div");
+    panel.className = "wb-step-panel";
+    panel.append(el);
+    document.body.replaceChildren(panel);
+    const graphs = document.createElement("div");
+    graphs.className = "wb-graphs";
+    const first = document.createElement("button");
+    graphs.append(first);
+    const scrolled = (graphs.scrollIntoView = vi.fn());
+    first.getClientRects = () => [{}] as unknown as DOMRectList; // nothing has a size here
+    model.receive("asked", 1);
+    model.receive("has_graphs", true);
+    vi.advanceTimersByTime(200);
+    expect(scrolled).not.toHaveBeenCalled();
+    panel.append(graphs); // rendered later than told
+    vi.advanceTimersByTime(200);
+    expect(scrolled).toHaveBeenCalledTimes(1);
+    expect(document.activeElement).toBe(first);
+    model.receive("has_graphs", false);
+    model.receive("has_graphs", true);
+    vi.advanceTimersByTime(200);
+    expect(scrolled).toHaveBeenCalledTimes(1);
+    vi.useRealTimers();
+  });
+});
