@@ -132,7 +132,7 @@ def test_charts_are_zoomed_read_toggled_and_saved(  # noqa: PLR0915, one kernel 
     page.mouse.move(area["x"] + area["width"] / 2, area["y"] + area["height"] / 2)
     read = re.compile(r"at step (2,9[89]|3,0[01])\d: pytorch 64\.0, ondevice 19,200")
     expect(notebook.chart("Throughput")).to_have_accessible_name(read)
-    expect(page.locator(".wb-values-table")).to_contain_text("at the cursor")
+    expect(page.locator(".wb-values-table")).to_contain_text("MBat the cursor")
     # As wide as in a page of 1,280 pixels: its columns fit, with nothing to scroll.
     charts = page.locator(".wb-charts")
     charts.evaluate("one => { one.style.width = '600px'; }")

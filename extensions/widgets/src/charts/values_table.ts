@@ -21,7 +21,7 @@ export function fillValuesTable(table: HTMLTableElement, state: ViewState): void
   const head = [
     ...[...COLUMNS, ...(tested ? [TESTED] : [])].map((title) => element("th", { scope: "col" }, title)),
     ...POINTED.map((title) => {
-      let of = at;
+      let of = title === "Loss" ? "at the cursor" : at;
       if (title === "Samples/s" && state.showsRates) of = ratesNote();
       if (title === "Time") of += ", warm-up included";
       return element("th", { scope: "col" }, title, element("small", {}, of));
@@ -33,6 +33,8 @@ export function fillValuesTable(table: HTMLTableElement, state: ViewState): void
     const options = { axis: state.context.axis(), smoothing: 0, window: state.range };
     const reading = (metric: "loss" | "throughput" | "memory") => readingAt(curve, metric, options, cursor);
     const loss = reading("loss");
+    // Of the last step it is the last loss, which has its own column.
+    const pointed = cursor !== null && loss?.value != null ? { value: loss.value, step: loss.step } : null;
     const { overview, facts } = curve;
     const last = overview.length > 0 ? { value: overview.loss.at(-1) as number, step: overview.lastStep } : null;
     const name = element("th", { scope: "row", title: look.detail }, lineSample(look), look.label);
@@ -42,7 +44,7 @@ export function fillValuesTable(table: HTMLTableElement, state: ViewState): void
       lossCell(last, stepName),
       lossCell(facts.best, stepName),
       ...(tested ? [lossCell(facts.best_evaluation, stepName)] : []),
-      lossCell(loss && loss.value !== null ? { value: loss.value, step: loss.step } : null, stepName),
+      lossCell(pointed, stepName),
       element("td", {}, number(rate, formatSignificant)),
       element("td", {}, number(reading("memory")?.value, formatMegabytes)),
       element("td", {}, loss ? formatSeconds(loss.seconds) : "–"),

@@ -22,10 +22,11 @@ describe("the table of values", () => {
       return [heads, [...table.querySelectorAll("tbody td")].slice(2).map((cell) => cell.textContent)];
     };
     const at = (place: string) => [
-      ...["Loss", "Samples/s", "MB"].map((title) => title + place),
+      "Lossat the cursor",
+      ...["Samples/s", "MB"].map((title) => title + place),
       `Time${place}, warm-up included`,
     ];
-    expect(shown()).toEqual([at("at the last step"), ["1.0000step 3", "16.0", "100", "6.0\u00a0s"]]);
+    expect(shown()).toEqual([at("at the last step"), ["–", "16.0", "100", "6.0\u00a0s"]]);
     state.cursor = 2;
     expect(shown()).toEqual([at("at the cursor"), ["2.0000step 2", "16.0", "100", "4.0\u00a0s"]]);
     // The throughput of the whole run, in place of that of the last steps.
