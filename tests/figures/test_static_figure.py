@@ -1,4 +1,4 @@
-"""The axis of steps in static figures."""
+"""The numbers on the axes of static figures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import itertools
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from workbench.figures.static_figure import label, make_figure, step_text
+from workbench.figures.static_figure import label, make_figure, step_text, value_text
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,11 @@ def test_the_numbers_of_steps_do_not_overlap(steps: int) -> None:
         boxes = [each.get_window_extent(canvas.get_renderer()) for each in texts]
         assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
         assert axes.xaxis.get_offset_text().get_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.5, "0.5"), (200, "200"), (0, "0"), (35000, "35k"), (1_500_000, "1.5M"), (-2000, "-2k")],
+)
+def test_values_have_the_prefixes_of_the_page(value: float, text: str) -> None:
+    assert value_text(value) == text

@@ -153,7 +153,7 @@ class Controller:
     def show(self, job: Run | Comparison) -> None:
         """Follow a run or a comparison that was started, or has ended, elsewhere."""
         made = Training.of(job) if isinstance(job, Run) else ComparisonJob(job)
-        self._start(lambda: made)
+        self._start(lambda: made, PREPARING._replace(message="Reading what is recorded …"))
 
     def resume_refusal(self, run: Run) -> str:
         """Why `run` cannot be resumed beside what this page does; empty: it can."""

@@ -34,6 +34,13 @@ def significant(value: float) -> str:
     return f"{rounded:,f}"
 
 
+def megabytes(size_bytes: float) -> str:
+    """Format a size in memory in 10^6 bytes: 331, 51.7."""
+    size = size_bytes / 1e6
+    digits = Decimal(1) if size >= 100 else Decimal("0.1")
+    return f"{Decimal(size).quantize(digits, ROUND_HALF_UP):,f}"
+
+
 def loss_text(value: float) -> str:
     """Format a loss with four decimals: 2.3026, 0.0352; without any from 1,000 on: 1,235.
 

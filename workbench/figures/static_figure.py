@@ -53,6 +53,14 @@ def step_text(step: int) -> str:
     return f"{step:,}"
 
 
+def value_text(value: float) -> str:
+    """A tick of an axis of values as the page writes it: 0.5, 200, 10k, 1.5M."""
+    for size, unit in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"
+
+
 def from_zero(axes: Axes) -> None:
     """Show the axis from 0 up to a little over what is drawn on it so far."""
     tops = [np.nanmax(line.get_ydata()) for line in axes.lines if len(line.get_ydata())]  # type: ignore[arg-type]

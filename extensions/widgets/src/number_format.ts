@@ -28,9 +28,9 @@ export function formatSignificant(value: number): string {
   return Math.abs(value) >= 99.95 ? whole.format(Number(rounded)) : rounded;
 }
 
-/** 9.04e+26 · 5.00e-04 */
-function scientific(value: number): string {
-  return value.toExponential(2).replace(/e([+-])(\d)$/, "e$10$2");
+/** 9.04e+26 · 5.00e-04: with two digits of the exponent, as Python writes it. */
+function scientific(value: number, digits = 3): string {
+  return value.toExponential(digits - 1).replace(/e([+-])(\d)$/, "e$10$2");
 }
 
 /** Megabytes: 331 · 51.7. */
@@ -38,10 +38,10 @@ export function formatMegabytes(value: number): string {
   return value >= 100 ? whole.format(value) : value.toFixed(1);
 }
 
-/** A difference: two significant digits, with an exponent once it is small: 1.9 · 4.8e-7. */
+/** A difference: two significant digits, with an exponent once it is small: 1.9 · 4.8e-07. */
 export function formatDifference(value: number): string {
   if (value === 0) return "0";
-  return Math.abs(value) < 0.01 ? value.toExponential(1) : value.toPrecision(2);
+  return Math.abs(value) < 0.01 ? scientific(value, 2) : value.toPrecision(2);
 }
 
 /** A loss: four digits after the point, or an exponent when that would show next to nothing. The same as `loss_text`. */

@@ -394,7 +394,8 @@ def test_a_stop_keeps_the_engines_that_wait_from_starting(
 def test_steps_of_an_outcome_are_written_as_in_the_status() -> None:
     recorded = [steps(1, [1.0] * 1500)]
     run = write_run("long", recorded, {"status": "stopped"}, engine="pytorch", steps=17_600)
-    assert "at step 1,500 of 17,600. Its checkpoint is kept." in Training.of(run).outcome
+    outcome = Training.of(run).outcome
+    assert "at step 1,500 of 17,600. Its checkpoint is kept: Runs can resume it." in outcome
 
 
 def test_an_engine_that_cannot_be_started_is_an_outcome_and_the_next_one_trains(
@@ -489,7 +490,7 @@ def test_a_comparison_names_the_engine_that_was_stopped_alone() -> None:
     job = ComparisonJob(Comparison("c", make_plan(30, 2), [*runs], runs=runs))
     assert job.outcome.splitlines() == [
         "Compared pytorch on model-a.",
-        "Stopped model-b on fake at step 5 of 3. Its checkpoint is kept.",
+        "Stopped model-b on fake at step 5 of 3. Its checkpoint is kept: Runs can resume it.",
     ]
     assert job.comparison.verdict().sentence.endswith("ondevice was stopped at step 5 of 3.")
     runs["ondevice"].delete()

@@ -208,6 +208,17 @@ def test_a_dataset_of_arrays_needs_two_names(dataset: str, sentence: str) -> Non
 
 
 @pytest.mark.fault
+def test_an_unknown_name_is_refused_with_those_of_the_notebook() -> None:
+    with pytest.raises(DataError, match=r"No dataset 'nosuch': .* In the notebook: .*\bx\b.*\.$"):
+        Sources(names).dataset("nosuch", None)
+    with pytest.raises(ModelError, match=r"No model 'nosuch': .* In the notebook: .*\bnet\b.*\.$"):
+        Sources(names).model("nosuch")
+    with pytest.raises(ModelError) as refused:
+        Sources(names).model("no/such.onnx")
+    assert "In the notebook" not in str(refused.value)
+
+
+@pytest.mark.fault
 def test_a_factory_of_a_bare_module_asks_for_the_field_of_its_example_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

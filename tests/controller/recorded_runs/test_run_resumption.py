@@ -39,3 +39,7 @@ def test_a_run_is_resumed_with_the_model_that_it_needs(monkeypatch: pytest.Monke
     resumption.train_further(run, 7)
     assert given == [{"model": None}, {"model": model}, {"model": model, "steps": 7}]
     assert all(message.startswith("Resumed ") for message in view.outcomes)
+    # Told as of its checkpoint: by then the worker may have taken more steps.
+    run.spec["resumed_from"] = 1
+    resumption.resume(run)
+    assert view.outcomes[-1] == f"Resumed {run.title} after step 1."

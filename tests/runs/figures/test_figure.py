@@ -52,15 +52,27 @@ def test_loss_throughput_and_memory_are_those_of_the_record() -> None:
     assert not throughput.texts
     assert loss.get_legend() is not None
     assert [axes.get_ylabel() for axes in figure.axes] == [
-        "loss of the batch", "samples/s, mean over 10 steps or 5 %", "resident set, MB",
+        "loss of the batch", "samples/s", "resident set, MB",
     ]  # fmt: skip
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["Loss", "Throughput", "Memory"]
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "Loss", "Throughput, mean over 10 steps or 5 %", "Memory",
+    ]  # fmt: skip
     for axes in (throughput, memory):
         assert axes.get_ylim()[0] == 0, "so that a length is a ratio"
     assert figure.get_suptitle() == "model-a on fake"
     assert caption(figure).startswith(
         "model-a on rows, batch 10, first step excluded from throughput, 1 thread; a processor"
     )
+
+
+@pytest.mark.parametrize(
+    ("losses", "scale"), [([4.0, 2.0], "linear"), ([4.0, 2.0e9, None], "log"), ([], "linear")]
+)
+def test_a_loss_that_explodes_is_drawn_as_in_the_page(
+    losses: list[float | None], scale: str
+) -> None:
+    run = write_run("a", [steps(1, [1.0] * len(losses), losses)], {"status": "failed"})
+    assert plot_run(run).axes[0].get_yscale() == scale
 
 
 def test_the_metric_of_evaluations_has_a_panel() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.controller.model.module_stamp import ModuleStamp, stamp_of
 from workbench.controller.model.namespace import (
+    Kind,
     is_arrays,
     is_dataset,
     is_model,
@@ -84,9 +85,9 @@ class Sources:
         if not takes_examples(source, value):
             try:
                 return load_model(source)
-            except ModelError:
+            except ModelError as error:
                 if value is None:
-                    raise
+                    raise ModelError(self._with_names(error, source, "model")) from error
             raise ModelError(_no_module(source, value))
         examples = tuple(_named(names, each, ModelError) for each in example_names(example_inputs))
         given: Any = (examples[0] if len(examples) == 1 else examples) if examples else None
@@ -102,6 +103,13 @@ class Sources:
     def stamp(self, source: str) -> ModuleStamp | None:
         """That of the notebook's module that `source` names; None: it names none."""
         return stamp_of(self.names().get(source)) if source.isidentifier() else None
+
+    def _with_names(self, error: Exception, source: str, *kinds: Kind) -> str:
+        """Why `source`, which may be a mistyped name, was refused; with the names of the notebook
+        that are of these kinds."""
+        found = [each.name for each in look(self.names()) if each.kind in kinds]
+        own = f" In the notebook: {', '.join(found)}." if found and source.isidentifier() else ""
+        return f"{error}{own}"
 
     def _remedy(self, source: str) -> str:
         if self.examples_have_field:
@@ -153,7 +161,10 @@ class Sources:
                 )
             return load_dataset(source, target or None, groups=groups or None)
         if source:
-            return load_dataset(source)
+            try:
+                return load_dataset(source)
+            except DataError as error:
+                raise DataError(self._with_names(error, source, "dataset", "array")) from error
         if model is None:
             raise DataError("No dataset is chosen: pick a sample dataset, or type one.")
         if model.dataset is None:

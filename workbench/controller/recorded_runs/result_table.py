@@ -11,7 +11,7 @@ from workbench.compare import Comparison, RunComparison
 from workbench.compare.rounds.statistics import Ratio
 from workbench.compare.verdict import ratio_numbers
 from workbench.controller.recorded_runs.run_detail import metric_text
-from workbench.display.number_format import loss_text, significant
+from workbench.display.number_format import loss_text, megabytes, significant
 from workbench.display.quantities import duration_text
 from workbench.runs import Run
 from workbench.runs.listing.read_row import RowReader
@@ -94,6 +94,6 @@ def _row(name: str, run: Run, measured_per_s: float) -> list[str]:
         f"{metric} {metric_text(metric, row.metric)}" if metric else NONE,
         significant(row.samples_per_s if math.isnan(measured_per_s) else measured_per_s)
         + (" (machine busy)" if row.disturbance else ""),
-        f"{peak_bytes / 1e6:,.0f}" if peak_bytes else NONE,
+        megabytes(peak_bytes) if peak_bytes else NONE,
         duration_text(row.duration_s),
     ]

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from workbench.controller.recorded_runs.worst_rows import ShownRow, WorstRowsReader
 from workbench.controller.restore import default_settings
-from workbench.display.number_format import loss_text, significant
+from workbench.display.number_format import loss_text, megabytes, significant
 from workbench.display.quantities import duration_text
 from workbench.machine.load import Load
 from workbench.run_folder.worst_predictions import read_worst_predictions
@@ -98,7 +98,7 @@ def describe_run(run: Run) -> RunDescription:
         if tested := [text.lower() for name, text in known if name != "loss"]:
             charts = f"Loss, throughput, memory and {tested[0]}"
     if summary.get("peak_rss_bytes"):
-        facts.append(("Peak memory", f"{summary['peak_rss_bytes'] / 1e6:,.0f} MB"))
+        facts.append(("Peak memory", f"{megabytes(summary['peak_rss_bytes'])} MB"))
     facts += [("Tags", ", ".join(run.tags))] if run.tags else []
     facts += [("Notes", run.notes)] if run.notes else []
     facts += [("Checkpoint", str(run.checkpoint))] if run.checkpoint else []

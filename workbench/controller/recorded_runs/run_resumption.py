@@ -62,7 +62,8 @@ class RunResumption:
         self._resumed = [*(each for each in self._resumed if not each.ended), run]
         if self.on_resume is not None:
             self.on_resume(run)
-        step = run.progress.done_steps
+        # It may have taken more steps by now.
+        step = run.spec.get("resumed_from", run.progress.done_steps)
         page = "" if self.on_resume is None else " The page took over its settings."
         self._view.show_outcome(
             "done", f"Resumed {run.title} after {step_word(run.spec)} {step:,}.{page}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.chart_series.evaluations import Evaluations, Metric
+from workbench.chart_series.scale import LOG_SPREAD, explosion, hidden_rise, spread
 from workbench.chart_series.smoothing import (
     MIN_WINDOW,
     NO_WARM_UP,
@@ -24,7 +25,9 @@ from workbench.figures.static_figure import (
     label,
     legend_label,
     make_figure,
+    make_logarithmic,
     note_if_empty,
+    value_text,
 )
 from workbench.machine.machine import machine_sentence
 from workbench.runs.record.disturbances import disturbances
@@ -81,6 +84,8 @@ def plot_runs(
         draw_memory(memory, name, style, points)
         if metric is not None:
             draw_metric(panels[3], style, metric, evaluations[name])
+    if _log_loss(read, evaluations):
+        make_logarithmic(loss)
     if len(loss.get_legend_handles_labels()[0]) > 1:
         loss.legend(fontsize=8)
     note_if_empty(throughput, UNMEASURED)
@@ -89,6 +94,17 @@ def plot_runs(
         "\n".join(filter(None, [_run_caption(next(iter(runs.values()))), disturbances(results)])),
     )
     return figure
+
+
+def _log_loss(read: Mapping[str, NewPoints], evaluations: Mapping[str, Evaluations]) -> bool:
+    """Whether the page would draw the losses on a logarithmic axis."""
+    losses = {name: points.loss for name, points in read.items() if len(points.loss)}
+    ratios = [spread(losses.values())]
+    for name, values in losses.items():
+        first, finite = float(values[0]), values[np.isfinite(values)]
+        ratios.append(hidden_rise(first, evaluations[name].array[1]))
+        ratios.append(explosion(first, float(max(finite, default=np.nan))))
+    return max(ratios) > LOG_SPREAD
 
 
 def draw_loss(axes: Axes, name: str, style: Mapping[str, Any], points: NewPoints) -> None:
@@ -140,7 +156,8 @@ def draw_throughput(
         *throughput_curve(points, unmeasured), **style, linewidth=1.2, label=legend_label(name)
     )
     from_zero(axes)
-    label(axes, "Throughput", f"samples/s, mean over {MIN_WINDOW} steps or {SHARE}")
+    label(axes, f"Throughput, mean over {MIN_WINDOW} steps or {SHARE}", "samples/s")
+    axes.yaxis.set_major_formatter(lambda value, _: value_text(value))
 
 
 def draw_memory(axes: Axes, name: str, style: Mapping[str, Any], points: NewPoints) -> None:

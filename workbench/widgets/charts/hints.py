@@ -7,6 +7,7 @@ READY_HINT = "Press Train."
 COMPARING_HINT = "A comparison is in progress: see the step Compare."
 DATA_HINT = "Choose a dataset in the step Model, then press Train."
 WAITING_HINT = "The lines begin with the first step."
+READING_HINT = "The recorded steps are being read …"
 NOTHING_HINT = "No step was taken."
 
 

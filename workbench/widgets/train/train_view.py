@@ -30,6 +30,7 @@ from workbench.widgets.charts import (
     MACHINE_BUSY,
     NOTHING_HINT,
     OF_ROUNDS,
+    READING_HINT,
     READY_HINT,
     Charts,
     deleted_run,
@@ -178,6 +179,8 @@ class TrainView(View):
         with self._shown_lock:
             self._job, self._ended, self._resumed = job, None, set()
             self._clear(job.engines)
+            if any(run.progress.done_steps for run in job.runs.values()):
+                self._parts.charts.hint = READING_HINT
             self._caption()
         self._parts.charts.evaluates = any(
             run.spec["config"].get("evaluate", True) for run in job.runs.values()

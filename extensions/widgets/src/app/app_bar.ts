@@ -208,7 +208,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     // A comparison says how the machine was while it measured.
     badge.replaceChildren(element("span", {}, "machine "), machine === "busy" ? "busy now" : "quiet now");
     badge.title = model.get("machine_detail");
-    verdict.textContent = model.get("verdict");
+    verdict.textContent = `Compare: ${model.get("verdict")}`; // also beside the results of other steps
     verdict.title = model.get("verdict_detail");
     verdict.hidden = !model.get("verdict");
     code.setAttribute("aria-pressed", String(model.get("code_shown")));

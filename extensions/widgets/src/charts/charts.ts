@@ -219,6 +219,7 @@ export default () => {
       panels.forEach((panel) => panel.describe());
       toolbar.nameSteps(model.get("step_name"));
       toolbar.update(model.get("axis") as AxisName, model.get("smoothing"), state.window !== null, store.lastStep);
+      el.style.setProperty("--wb-curves", String(model.get("curves").length));
       const details = model.get("curves").map((curve) => curve.detail).filter(Boolean);
       setText(names, runNames(details));
       setText(caption, model.get("caption"));

@@ -41,10 +41,9 @@ export class GraphToolbar {
     const find = element(
       "div",
       { class: "wb-graph-search", role: "search" },
-      this.search,
+      element("span", { class: "wb-graph-field" }, this.search, this.count),
       button("↑", "Previous match", () => listener.onMatch(-1)),
       button("↓", "Next match", () => listener.onMatch(1)),
-      this.count,
     );
     const tools = element(
       "div",

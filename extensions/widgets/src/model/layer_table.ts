@@ -58,8 +58,8 @@ function breakable(name: string): (string | Node)[] {
 
 function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-layer-table");
-  const graphs = element("button", { type: "button", class: "wb-toggle" }, "Show as graphs");
-  graphs.title = "Generates the artifacts, if there are none yet, and shows their graphs in the step Artifacts";
+  const graphs = element("button", { type: "button", class: "wb-toggle" }, "Show the graphs in Artifacts");
+  graphs.title = "Generates the artifacts, if there are none yet";
   onPress(graphs, () => model.send({ kind: "graphs" }));
   onKernelGone(model, () => setUsable(graphs, false), signal);
   const update = () => {

@@ -22,6 +22,8 @@ export class RunActions {
   private awaiting = false;
   /** Whether an export has not ended: the next one waits, so that an outcome is not taken for that of another export. */
   private exporting = false;
+  /** What had the focus as the form was opened. */
+  private opener: HTMLElement | null = null;
   private rows: RunRow[] = [];
   private hidden: RunRow[] = [];
 
@@ -102,6 +104,7 @@ export class RunActions {
 
   private edit(name: string, rows: RunRow[], field: Field): void {
     const id = freshId("run-field");
+    if (document.activeElement instanceof HTMLElement && !this.editor.contains(document.activeElement)) this.opener = document.activeElement;
     const attributes = {
       id,
       maxlength: String(field.longest),
@@ -143,9 +146,9 @@ export class RunActions {
       this.update(this.rows, this.hidden);
       if (!this.awaiting) this.close();
     };
-    cancel.onclick = () => this.close();
+    cancel.onclick = () => this.close(false);
     this.editor.onkeydown = (event) => {
-      if (event.key === "Escape") this.close();
+      if (event.key === "Escape") this.close(false);
       const submits = field.many ? event.ctrlKey || event.metaKey : event.target === input;
       if (event.key === "Enter" && submits) {
         // Within a notebook the browser does not always submit a form by itself.
@@ -168,12 +171,15 @@ export class RunActions {
     if (removed.length) this.act("remove_tags", idsOf(rows), removed.join(", "));
   }
 
-  private close(): void {
+  /** Closes the form: its action is done, or, with the focus back on what opened it, it was given up. */
+  private close(done = true): void {
     this.awaiting = false;
     const focused = this.editor.contains(document.activeElement);
     this.editor.hidden = true;
     this.editor.replaceChildren();
-    if (focused) this.onDone();
+    if (!focused) return;
+    if (done) this.onDone();
+    else this.opener?.focus();
   }
 }
 

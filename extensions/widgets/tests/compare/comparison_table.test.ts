@@ -61,7 +61,7 @@ describe("the table of a comparison", () => {
     ]);
     expect(texts()).toEqual([
       ["pytorch", "364", "1.00×reference", "82.7", "0", "completed"],
-      ["lab", "364", "2.0×0.900 to 1.11", "82.7", "4.8e-7", "completed"],
+      ["lab", "364", "2.0×0.900 to 1.11", "82.7", "4.8e-07", "completed"],
     ]);
     expect(el.querySelector("thead th")?.textContent).toBe("Run");
   });

@@ -115,6 +115,13 @@ describe("the search", () => {
     expect(index.find("  ")).toEqual([]);
   });
 
+  it("does not find a node by what another computes", () => {
+    const [computed] = data.outputs(MATMUL);
+    const names = data.valueNames.map((name, value) => (value === computed ? "product" : name));
+    const renamed = Object.create(data, { valueNames: { value: names } }) as typeof data;
+    expect(new SearchIndex(renamed).find("product")).toEqual([MATMUL]);
+  });
+
   it("finds groups by their path, the outermost of those within each other, before the nodes", () => {
     expect(index.find("first")).toEqual([FIRST, MATMUL, RELU]);
     const paths = { ...data, names: [], groupPaths: ["", "net", "net/a", "b"], groupParents: Int32Array.of(-1, 0, 1, 0) };

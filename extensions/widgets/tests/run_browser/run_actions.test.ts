@@ -31,6 +31,20 @@ describe("what is done with runs of the table", () => {
     expect(el.querySelector("form")?.hidden).toBe(true);
   });
 
+  it("is given up by Escape or Cancel, with the focus back on what was pressed", () => {
+    const { model, el, button } = render([row("a")]);
+    document.body.replaceChildren(el);
+    model.receive("selected", ["a"]);
+    const giveUp = (how: (form: HTMLFormElement) => void) => {
+      button("Rename …").focus();
+      button("Rename …").click();
+      how(el.querySelector("form") as HTMLFormElement);
+      expect(document.activeElement).toBe(button("Rename …"));
+    };
+    giveUp((form) => form.querySelector("input")?.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true })));
+    giveUp((form) => [...form.querySelectorAll("button")].find((each) => each.textContent === "Cancel")?.click());
+  });
+
   it("deselects the runs that a filter hides, too", () => {
     const { model, el } = render([row("a"), row("b", { model: "digits-cnn" })]);
     const deselect = el.querySelector<HTMLButtonElement>(".wb-run-selection button") as HTMLButtonElement;

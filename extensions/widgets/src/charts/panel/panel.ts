@@ -81,6 +81,8 @@ export class Panel {
     if (!this.plot || drawnAs !== this.drawnAs) this.rebuild();
     else setRanges(this.plot, this.state.range, this.valueLimits());
     this.drawnAs = drawnAs;
+    const pointed = this.state.cursor !== null;
+    if (this.root.classList.contains("wb-pointed") !== pointed) this.root.classList.toggle("wb-pointed");
     if (this.plot) setCursor(this.plot, this.state.cursor, this.words.placeText);
   }
 

@@ -90,7 +90,8 @@ export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
           incrs: (_, __, min, max) => [Math.max(PASSED, max - min)],
           splits: (_, __, min, max, distance, space) => {
             const height = (space / distance) * (max - min);
-            return logarithmic ? logTicks(min, max) : evenTicks(min, max, height / (TICK_ROOM * textZoom));
+            const most = height / (TICK_ROOM * textZoom);
+            return logarithmic ? logTicks(min, max, Math.min(6, most)) : evenTicks(min, max, most);
           },
           filter: (_, splits) => splits,
           values: (_, splits) => (logarithmic ? logTexts(splits) : evenTexts(splits)),

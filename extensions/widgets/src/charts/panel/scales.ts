@@ -35,19 +35,21 @@ export function niceAbove(value: number): number {
   return (NICE.find((nice) => nice * power >= value * (1 - 1e-9)) ?? 10) * power;
 }
 
-/** Ticks of a logarithmic axis: powers of ten, with 2 and 5 where there are few of those. */
-export function logTicks(min: number, max: number): number[] {
+/** Ticks of a logarithmic axis, about `most`: powers of ten, with 2 and 5 where there are few of those. */
+export function logTicks(min: number, max: number, most = 6): number[] {
   const decades = Math.log10(max / min);
-  const every = Math.max(1, Math.ceil(decades / 6));
-  const digits = decades > 2.5 ? [1] : decades > 1.2 ? [1, 3] : [1, 2, 5];
+  const every = Math.max(1, Math.ceil(decades / Math.min(6, most)));
+  const room = most / 6;
+  const digits = decades > 2.5 * room ? [1] : decades > 1.2 * room ? [1, 3] : [1, 2, 5];
   const found: number[] = [];
   for (let power = Math.floor(Math.log10(min)); power <= Math.log10(max); power += every) {
     found.push(...digits.map((digit) => Number(`${digit}e${power}`)));
   }
   const within = found.filter((tick) => tick >= min && tick <= max);
-  return within.length >= 2 ? within : evenTicks(min, max, 4);
+  return within.length >= 2 ? within : evenTicks(min, max, Math.min(4, most));
 }
 
+const MOST_TICKS = 8;
 const STEPS = [1, 2, 2.5, 5, 10];
 
 /** Round numbers that are evenly spaced, as many as `most` distances fit in; for all that a number can be. */
@@ -58,6 +60,8 @@ export function evenTicks(min: number, max: number, most: number): number[] {
   const step = Number(`${digit}e${power}`);
   const [first, last] = [Math.ceil(min / step), Math.floor(max / step)];
   const count = Math.max(0, Math.min(last - first, Math.ceil(most))) + 1;
+  // A single number tells no scale.
+  if (count < 2 && most < MOST_TICKS) return evenTicks(min, max, 2 * most);
   return Array.from({ length: count }, (_, index) => Number(((first + index) * step).toPrecision(15)) || 0);
 }
 

@@ -5,6 +5,7 @@ import type { GraphData, Item } from "./graph_data";
 export class SearchIndex {
   private texts: string[] | null = null;
   private paths: string[] | null = null;
+  private computed: Set<number> | null = null;
 
   constructor(private readonly data: GraphData) {}
 
@@ -29,9 +30,12 @@ export class SearchIndex {
   private textOf(node: number): string {
     const { data } = this;
     const parts = [data.names[node]!, data.op(node), data.layer(node)];
-    for (const value of [...data.inputs(node), ...data.outputs(node)]) {
-      if (value >= 0) parts.push(data.valueNames[value]!, data.valueType(value));
+    // What another node computes has its name, by which this one is not found.
+    this.computed ??= new Set([...data.names.keys()].flatMap((each) => [...data.outputs(each)]));
+    for (const value of data.inputs(node)) {
+      if (value >= 0) parts.push(this.computed.has(value) ? "" : data.valueNames[value]!, data.valueType(value));
     }
+    for (const value of data.outputs(node)) if (value >= 0) parts.push(data.valueNames[value]!, data.valueType(value));
     return plain(parts.join(" "));
   }
 }
