@@ -89,7 +89,7 @@ def node_costs(shown: GraphDescription, profile: Profile) -> NodeCosts:
         else:
             times[place] = (times[place] or 0.0) + time.us
             matched += time.us
-    said = _sentence(engine.engine, shown.key, matched, total, missed)
+    said = _sentence(engine, shown.key, matched, total, missed)
     return NodeCosts(
         engine.engine,
         tuple(times),
@@ -99,11 +99,11 @@ def node_costs(shown: GraphDescription, profile: Profile) -> NodeCosts:
 
 
 def _sentence(
-    engine: str, graph: str, matched: float, total: float, missed: dict[str, float]
+    profile: EngineProfile, graph: str, matched: float, total: float, missed: dict[str, float]
 ) -> str:
     share = matched / total if total else 0.0
-    of = f"of the operators' {total / 1000:.2f} ms a step"
-    said = f"{engine}: {100 * share:.0f} % {of} are on the {graph} graph"
+    taken = f"operators take {total / 1000:.2f} ms of a step of {profile.step_ms:.2f} ms"
+    said = f"{profile.engine}: {taken}, {100 * share:.0f} % of it on the {graph} graph"
     if not missed:
         return f"{said}."
     worst = sorted(missed.items(), key=lambda item: -item[1])
