@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from workbench.compare.rounds.recorded_steps import StepArrays
@@ -24,8 +25,11 @@ def measured_row(
     peak = summary.get("peak_rss_bytes")
     before = summary.get("rss_before_bytes")
     nothing = float("nan")
+    # One that failed before a round was measured has that of its own steps, as among the runs.
+    measured = math.isfinite(speed.samples_per_s)
+    rate = speed.samples_per_s if measured else run.samples_per_s
     return {
-        "samples_per_s": speed.samples_per_s,
+        "samples_per_s": rate,
         "ratio": speed.ratio.median,
         "ratio_low": speed.ratio.low,
         "ratio_high": speed.ratio.high,

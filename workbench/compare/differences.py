@@ -78,4 +78,6 @@ def _flat(entries: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 def _text(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value)) or "none"
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")  # as it is typed: 1000
     return "not set" if value is None else str(value)

@@ -80,7 +80,7 @@ def make_logarithmic(axes: Axes) -> None:
 
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(PlainFormatter())
-    axes.yaxis.set_minor_formatter(PlainFormatter(minor_thresholds=(2, 0.5)))
+    axes.yaxis.set_minor_formatter(PlainFormatter(minor_thresholds=(1, 0.4)))
     axes.tick_params(axis="y", which="minor", labelsize=8)
 
 

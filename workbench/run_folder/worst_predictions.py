@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -54,8 +56,10 @@ def write_worst_predictions(
     """Replace those of the previous evaluation.
 
     Raises:
-        OSError: they cannot be written.
+        OSError: they cannot be written; a folder that was removed is not made again.
     """
+    if not folder.path.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder.path))
     write_json(folder.worst_predictions_path, {"step": step, "kind": kind, "rows": list(rows)})
 
 

@@ -19,6 +19,7 @@ from workbench.controller.state import PREPARING, State
 from workbench.controller.tasks.installation import InstallationTask
 from workbench.controller.tasks.task import TaskState
 from workbench.controller.tasks.tuning import TuningTask
+from workbench.errors import ModelError, UntrainableError
 from workbench.models import Model
 
 READY = State("idle", "idle", "digits-mlp is ready.")
@@ -57,6 +58,27 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Checks]:
 def show_now(action: Callable[[], None]) -> bool:
     action()
     return True
+
+
+@pytest.mark.parametrize(
+    ("error", "begin"),
+    [
+        (UntrainableError("No parameter."), "It cannot be trained: No parameter."),
+        (ModelError("It raises."), "Not known whether it can be trained: It raises."),
+    ],
+)
+def test_a_model_that_cannot_train_is_told_from_one_that_cannot_be_checked(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, begin: str
+) -> None:
+    def check(_: Model) -> Check:
+        raise error
+
+    monkeypatch.setattr(sys.modules["workbench.check"], "check", check)
+    view = RecordingView()
+    errors: list[Exception] = []
+    ModelCheck(view, errors.append).begin(load_model("digits-mlp"), show_now)
+    until(lambda: view.verdict == begin)
+    assert not errors
 
 
 def test_a_job_ends_the_check_and_it_begins_again_after_the_job(checks: Checks) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import workbench as wb
 from tests.runs.written import DONE, write_run
 from workbench.data import Dataset, Split
 from workbench.errors import DataError, RunFolderError
+from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.worst_predictions import forget_later_predictions, write_worst_predictions
 from workbench.runs import Run
 from workbench.runs.record.worst_predictions import _predicted, worst_predictions
@@ -171,6 +173,12 @@ def test_the_worst_predictions_are_the_record_and_the_rows() -> None:
     assert worst_predictions(run.folder, Dataset("alone", data.train)) == []
     write_worst_predictions(run.folder, 3, "class", [])
     assert worst_predictions(run.folder, None) == []
+
+
+def test_a_folder_that_was_removed_is_not_made_again(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        write_worst_predictions(RunFolder(tmp_path / "gone"), 3, "class", [])
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_long_prediction_is_shown_in_short() -> None:

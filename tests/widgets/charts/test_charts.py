@@ -290,6 +290,12 @@ def test_pictures_and_numbers_are_saved(wire: Wire, tmp_path: Path, axis: str) -
     assert frame["run"].tolist() == ["ondevice"] * 2
 
 
+def test_a_picture_of_one_curve_is_saved(wire: Wire, tmp_path: Path) -> None:
+    wire.charts.reset(["pytorch"])
+    wire.charts.add("pytorch", points(1, 3))
+    assert wire.charts.save(tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_picture_of_a_window_has_the_lines_of_the_whole(wire: Wire) -> None:
     random = np.random.default_rng(0)
     seconds = random.uniform(0.1, 1, 300)

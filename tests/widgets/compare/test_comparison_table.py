@@ -40,6 +40,12 @@ def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
     table.show(comparison)  # type: ignore[arg-type]
     units = [column["unit"] for column in table.columns[:2]]
     assert units == ["samples/s, machine busy, median of rounds", "machine busy"]
+    frame["final_loss"] = math.nan
+    table.show(comparison)  # type: ignore[arg-type]
+    assert table.rows[0]["cells"]["final_loss"] == "not finite"
+    frame["steps"] = 0
+    table.show(comparison)  # type: ignore[arg-type]
+    assert table.rows[0]["cells"]["final_loss"] is None
     frame.index.name = "run"
     table.show(comparison)  # type: ignore[arg-type]
     assert table.heading == "Run"

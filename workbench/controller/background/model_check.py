@@ -13,6 +13,7 @@ from workbench.controller.state import State, sentence_of
 from workbench.controller.tasks import TASKS
 from workbench.controller.tasks.task import TaskState
 from workbench.controller.view import View
+from workbench.errors import UntrainableError
 from workbench.models import Model
 from workbench.profiling import Profile
 
@@ -117,7 +118,9 @@ class ModelCheck(View):
         except CancelledError:
             return
         except Exception as error:
-            verdict = f"Not known whether it can be trained: {sentence_of(error)}"
+            cannot = isinstance(error, UntrainableError)
+            begin = "It cannot be trained" if cannot else "Not known whether it can be trained"
+            verdict = f"{begin}: {sentence_of(error)}"
         with self._lock:
             if cancellation.cancelled:
                 return

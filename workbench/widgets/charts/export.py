@@ -136,7 +136,7 @@ class ChartFile:
             label = self.step_name if self.axis == "step" else AXIS_LABELS[self.axis]
             panel.set_xlabel(label, fontsize=8)
             scale = self.scales.get(name, "auto")
-            if scale == "log" or (scale == "auto" and wide[name] > LOG_SPREAD):
+            if scale == "log" or (scale == "auto" and wide.get(name, 1.0) > LOG_SPREAD):
                 make_logarithmic(panel)
             elif name in ("throughput", "memory"):
                 from_zero(panel)

@@ -12,6 +12,7 @@ import traitlets
 from workbench.compare import COLUMNS, Comparison, RunComparison
 from workbench.compare.rounds.statistics import Ratio
 from workbench.compare.verdict import ratio_numbers
+from workbench.display.number_format import loss_text
 from workbench.widgets.bundle import bundle
 from workbench.widgets.charts import MACHINE_BUSY, OF_ROUNDS
 from workbench.widgets.engine_styles import HasEngineStyles, engine_styles
@@ -114,7 +115,11 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
             {
                 "engine": engine,
                 "note": row["pytorch_fallbacks"],
-                "cells": {key: _cell(row[key]) for key in (*SHOWN, "rounds")} | _ratio_cells(row),
+                "cells": {
+                    **{key: _cell(row[key]) for key in (*SHOWN, "rounds")},
+                    **_ratio_cells(row),
+                    **_final_loss(row),
+                },
             }
             for engine, row in zip(frame.index, frame.to_dict("records"), strict=True)
         ]
@@ -134,6 +139,12 @@ def _columns(*, together: bool, busy: bool = False) -> list[dict[str, str]]:
         for key, (label, unit) in SHOWN.items()
         if together or key not in OF_TOGETHER
     ]
+
+
+def _final_loss(row: Mapping[Any, Any]) -> dict[str, str]:
+    """That of a run that has diverged; empty where it is a number, or no step was taken."""
+    diverged = row["steps"] > 0 and not math.isfinite(row["final_loss"])
+    return {"final_loss": loss_text(math.nan)} if diverged else {}
 
 
 def _ratio_cells(row: Mapping[Any, Any]) -> dict[str, str | None]:

@@ -38,6 +38,8 @@ class LayerTable(anywidget.AnyWidget):
     """One dict a layer. `multiply_adds` of one row, -1 where they are not known; `state` as of
     `LayerRow`, with the reasons in `why`."""
 
+    checked = traitlets.Bool(False).tag(sync=True)
+    """Whether the check of the model has ended: a state that is not known then stays so."""
     leads_to_graphs = traitlets.Bool(False).tag(sync=True)
     """Whether a button leads to the graphs of the model."""
 

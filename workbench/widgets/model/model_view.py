@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.controller import Controller
+from workbench.controller.background.model_check import CHECKING, WAITING
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow, with_frozen
 from workbench.controller.model.sources import (
@@ -282,6 +283,7 @@ class ModelStepView(View):
 
     def show_verdict(self, verdict: str) -> None:
         self._step.card.verdict = verdict
+        self._step.layers.checked = verdict not in ("", WAITING, CHECKING)
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         fields = (self._step.dataset, self._step.target, self._step.groups)

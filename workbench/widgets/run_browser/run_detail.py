@@ -28,6 +28,8 @@ class RunDetail(anywidget.AnyWidget):
     restorable = traitlets.Bool(False).tag(sync=True)
     """Whether there is a button to restore the settings of the run."""
     heading = traitlets.Unicode().tag(sync=True)
+    opened = traitlets.Int(0).tag(sync=True)
+    """How often a run was opened: a page scrolls to it, also if it was open."""
     """Title of the run; empty: none is open."""
     facts = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
     """Pairs of a name and a value."""
@@ -65,6 +67,7 @@ class RunDetail(anywidget.AnyWidget):
             "drawing": detail.draw is not None,
             "figure_text": detail.figure_text,
             "heading": detail.heading,
+            "opened": self.opened + 1,
         }
         with self.hold_sync():
             for name, value in values.items():

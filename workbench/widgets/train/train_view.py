@@ -275,6 +275,9 @@ class TrainView(View):
         charts.remark = " ".join(filter(None, (sequence, disturbances(results), unknown)))
         if self._ended is not None:  # those that were not started will not be either
             rates = dict.fromkeys(self._ended.engines, math.nan) | rates
+        for engine, run in runs.items():
+            if not run.folder.path.exists():
+                del rates[engine]  # its records are gone; its curve is as read before
         doubt = "load not known" if unknown else ""
         if disturbed:
             doubt = MACHINE_BUSY if len(disturbed) == len(runs) else "some on a busy machine"

@@ -27,7 +27,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   const lead = (looks: number) => {
     if (signal.aborted) return;
     const graphs = el.closest(".wb-step-panel")?.querySelector<HTMLElement>(".wb-graphs");
-    const first = graphs?.querySelector<HTMLElement>("[tabindex='0'], button, input");
+    const first = graphs?.querySelector<HTMLElement>(".wb-graph [tabindex='0']");
     if (graphs && first?.getClientRects().length) {
       graphs.scrollIntoView({ block: "start" });
       first.focus({ preventScroll: true });
@@ -39,7 +39,8 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   const leadWhenAsked = () => {
     if (asked === model.get("asked") || !model.get("has_graphs")) return;
     asked = model.get("asked");
-    lead(LOOKS);
+    // Not from where a user has gone meanwhile, such as a field.
+    if (document.activeElement === null || document.activeElement.matches("body, .wb-app-bar *")) lead(LOOKS);
   };
   let gone = false;
   const update = () => {

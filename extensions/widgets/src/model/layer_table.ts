@@ -25,6 +25,8 @@ interface Layer {
 interface Traits {
   layers: Layer[];
   hint: string;
+  /** Whether the check of the model has ended. */
+  checked: boolean;
   /** Whether the page has a step with the graphs, to which a button leads. */
   leads_to_graphs: boolean;
 }
@@ -38,9 +40,9 @@ const STATES: Record<string, string> = {
   cannot: "cannot train",
 };
 
-function stateCell(layer: Layer): HTMLElement {
+function stateCell(layer: Layer, checked: boolean): HTMLElement {
   const cell = element("td", { class: "wb-layer-state" });
-  const word = element("span", {}, STATES[layer.state] ?? "…");
+  const word = element("span", {}, STATES[layer.state] ?? (checked ? "not known" : "…"));
   word.dataset["state"] = layer.state;
   if (!layer.why) {
     cell.append(word);
@@ -80,7 +82,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
         element("td", {}, layer.parameters ? formatWhole(layer.parameters) : "–"),
         element("td", {}, layer.parameters ? formatBytes(layer.bytes) : "–"),
         element("td", {}, layer.multiply_adds >= 0 ? formatWhole(layer.multiply_adds) : "–"),
-        stateCell(layer),
+        stateCell(layer, model.get("checked")),
       ),
     );
     const sum = (key: "parameters" | "bytes" | "multiply_adds") =>

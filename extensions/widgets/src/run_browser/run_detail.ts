@@ -12,6 +12,8 @@ interface Traits {
   restorable: boolean;
   /** Empty: nothing is open. */
   heading: string;
+  /** How often a run was opened. */
+  opened: number;
   /** Pairs of a name and a value. */
   facts: string[][];
   /** Pairs of a setting and its value. */
@@ -37,6 +39,7 @@ function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-run-detail");
   el.dataset["lmSuppressShortcuts"] = "true";
   let shown = "";
+  let opened = model.get("opened");
   const update = () => {
     const heading = model.get("heading");
     el.hidden = heading === "";
@@ -74,12 +77,13 @@ function render({ model, el }: RenderProps<Traits>): void {
       ...figure,
       ...(texts.length ? [element("div", { class: "wb-run-facts-columns" }, ...texts)] : []),
     );
-    if (shown !== heading && (shown !== "" || document.activeElement?.closest(".wb-run-table"))) {
+    if (opened !== model.get("opened") && (shown !== "" || document.activeElement?.closest(".wb-run-table"))) {
       // Below a long list only its heading would be seen, at the edge of the window.
       const low = title.getBoundingClientRect().top > 0.6 * window.innerHeight;
       title.scrollIntoView({ block: low ? "center" : "nearest" });
     }
     shown = heading;
+    opened = model.get("opened");
   };
   let due = false;
   // The traits of a run arrive together, but their changes are reported one by one.

@@ -91,14 +91,14 @@ class RunTableView {
       this.selection.replace([]);
       this.selectionChanged();
       if (this.list.hidden) this.toolbar.focus();
-      else this.grid.root.focus();
+      else this.focusGrid();
     };
-    this.actions = new RunActions(act, () => this.grid.root.focus(), model.get("bases"), deselect);
+    this.actions = new RunActions(act, () => this.focusGrid(), model.get("bases"), deselect);
     this.offers = new RunOffers(act, () => this.grid.root);
     this.trash = new RunTrash(act);
     const actInList = (name: string, ids: string[]) => {
       act(name, ids);
-      this.grid.root.focus();
+      this.focusGrid();
     };
     this.message = new RunMessage({
       onUndo: () => actInList("undelete", this.model.get("undo")),
@@ -106,7 +106,7 @@ class RunTableView {
     });
     this.newer = new NewRuns(() => {
       this.grid.scrollToTop();
-      this.grid.root.focus();
+      this.focusGrid();
     });
     this.grid.root.addEventListener("scroll", () => this.showNewer());
     this.actions.line.append(this.newer.root);
@@ -127,10 +127,16 @@ class RunTableView {
   start(signal: AbortSignal): void {
     const { model } = this;
     const resized = new ResizeObserver(() => {
+      const enters = !this.visible;
+      const atTop = this.grid.root.scrollTop === 0;
       this.visible = this.el.clientWidth > 0;
       if (!this.visible) return;
       this.grid.resize(this.el.clientWidth);
-      if (this.synced && !this.upToDate) this.showReceived();
+      if (enters && this.model.get("outcome") === "done" && !this.model.get("undo").length) {
+        this.message.show("done", "", false, false); // it told of what was done then
+      }
+      if (!this.synced || this.upToDate) return;
+      this.showReceived(enters && atTop);
     });
     resized.observe(this.el);
     signal.addEventListener("abort", () => resized.disconnect());
@@ -175,9 +181,10 @@ class RunTableView {
     if (this.visible) this.showReceived();
   }
 
-  private showReceived(): void {
+  /** `fromTop`: the list is looked at from its top on, as where it is opened. */
+  private showReceived(fromTop = false): void {
     const { rows } = this.store;
-    this.show(keptOrder(this.grid.ids, rows, this.model.get("query"), this.filters, this.order), true);
+    this.show(keptOrder(this.grid.ids, rows, this.model.get("query"), this.filters, this.order), !fromTop);
     this.revealRestored();
   }
 
@@ -217,6 +224,11 @@ class RunTableView {
     this.hint.show(shown > 0 || problem !== "" ? null : state, this.model.get("folder"));
     this.showNewer();
     this.handOnFocus();
+  }
+
+  /** Without moving the page: the buttons above it stay where they are. */
+  private focusGrid(): void {
+    this.grid.root.focus({ preventScroll: true });
   }
 
   private showNewer(): void {

@@ -13,8 +13,8 @@ describe("the button that generates", () => {
     document.body.replaceChildren(panel);
     const graphs = document.createElement("div");
     graphs.className = "wb-graphs";
-    const first = document.createElement("button");
-    graphs.append(first);
+    graphs.innerHTML = '<button>Profile</button><div class="wb-graph"><div tabindex="0"></div></div>';
+    const first = graphs.querySelector<HTMLElement>("[tabindex]")!;
     const scrolled = (graphs.scrollIntoView = vi.fn());
     first.getClientRects = () => [{}] as unknown as DOMRectList; // nothing has a size here
     model.receive("asked", 1);
@@ -26,9 +26,14 @@ describe("the button that generates", () => {
     expect(scrolled).toHaveBeenCalledTimes(1);
     expect(document.activeElement).toBe(first);
     model.receive("has_graphs", false);
+    model.receive("asked", 2);
+    const field = document.createElement("input");
+    document.body.append(field);
+    field.focus(); // a user has gone on to it meanwhile
     model.receive("has_graphs", true);
     vi.advanceTimersByTime(200);
     expect(scrolled).toHaveBeenCalledTimes(1);
+    expect(document.activeElement).toBe(field);
     vi.useRealTimers();
   });
 });

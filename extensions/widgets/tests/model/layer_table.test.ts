@@ -17,6 +17,12 @@ describe("the table of layers", () => {
     expect(words(kind)).toEqual(["Non", "Dynamically", "Quantizable", "Linear"]);
   });
 
+  it("says of a state that stays unknown that it is, once the model is checked", () => {
+    const unknown = { ...layer, state: "" };
+    const state = (checked: boolean) => show(layerTable, { layers: [unknown], hint: "", checked }).el.querySelector(".wb-layer-state")?.textContent;
+    expect([state(false), state(true)]).toEqual(["…", "not known"]);
+  });
+
   it("leads to the graphs where the page has them, and keeps the focus on that button", () => {
     expect(show(layerTable, { layers: [layer], hint: "", leads_to_graphs: false }).el.querySelector("button")).toBeNull();
     const { el, model } = show(layerTable, { layers: [layer], hint: "", leads_to_graphs: true });

@@ -1,10 +1,26 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import runDetail from "../../src/run_browser/run_detail";
 import { signalOfTest, WidgetModel } from "../widget_model";
 
 describe("the detail of a run", () => {
+  it("is scrolled to whenever the run is opened, also if it was open", async () => {
+    const traits = { heading: "a run", opened: 1, facts: [], settings: [], problem: "", traceback: "", png: "", figure_text: "", drawing: false, run_id: "id", restorable: true };
+    const model = new WidgetModel(traits);
+    const el = document.createElement("div");
+    document.body.replaceChildren(el);
+    const scrolled = vi.fn();
+    HTMLElement.prototype.scrollIntoView = scrolled;
+    runDetail.render({ model, el, signal: signalOfTest() } as never);
+    model.receive("facts", [["Status", "running"]] as never);
+    await Promise.resolve();
+    expect(scrolled).not.toHaveBeenCalled();
+    model.receive("opened", 2);
+    await Promise.resolve();
+    expect(scrolled).toHaveBeenCalledTimes(1);
+  });
+
   it("shows facts and why it failed, and closes", async () => {
-    const traits = { heading: "", facts: [["Model", "m"]], settings: [], problem: "It failed.", traceback: "T", png: "", figure_text: "Loss", drawing: false, run_id: "id", restorable: true };
+    const traits = { heading: "", opened: 0, facts: [["Model", "m"]], settings: [], problem: "It failed.", traceback: "T", png: "", figure_text: "Loss", drawing: false, run_id: "id", restorable: true };
     const model = new WidgetModel(traits);
     const el = document.createElement("div");
     const [browser, grid] = [document.createElement("div"), document.createElement("div")];

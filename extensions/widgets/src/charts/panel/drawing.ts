@@ -194,9 +194,14 @@ function drawMarkText(plot: uPlot, { x, text }: DrawnLine["marks"][number], inde
   const textScale = scale * typeScaleOf(plot.root);
   ctx.font = `600 ${11 * textScale}px sans-serif`;
   ctx.textBaseline = "top";
+  const { width } = ctx.measureText(text);
+  const gap = 8 * scale;
   const toLeft = left > bbox.left + bbox.width / 2;
-  ctx.textAlign = toLeft ? "right" : "left";
-  const place = [left + (toLeft ? -8 : 8) * scale, bbox.top + 2 * scale + 14 * index * textScale] as const;
+  ctx.textAlign = "left";
+  // A long one is beside its mark as far as there is room in the chart.
+  const beside = toLeft ? left - gap - width : left + gap;
+  const start = Math.max(bbox.left + 2 * scale, Math.min(beside, bbox.left + bbox.width - width));
+  const place = [start, bbox.top + 2 * scale + 14 * index * textScale] as const;
   // Over the curves that cross it.
   ctx.strokeStyle = background;
   ctx.lineWidth = 4 * scale;

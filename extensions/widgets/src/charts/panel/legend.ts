@@ -17,9 +17,6 @@ export interface LegendListener {
   onHighlight: (key: string | null) => void;
 }
 
-/** Height of a line, in units of the type scale. */
-const LINE = 20;
-
 interface Item {
   root: HTMLElement;
   button: HTMLElement;
@@ -87,7 +84,7 @@ export class Legend {
     if (!first || !last || high.length === 0) return;
     const line = lineHeight(first);
     const lines = Math.round((last.root.offsetTop + last.root.offsetHeight - first.root.offsetTop) / line);
-    this.root.style.minHeight = `calc(${lines * LINE} * var(--wb-type-unit))`;
+    this.root.style.minHeight = `${lines}lh`;
     for (const { root, value } of high) {
       root.style.flexBasis = "100%";
       value.style.minWidth = "";

@@ -98,7 +98,8 @@ export class Panel {
     setAttribute(this.frame, "class", waiting ? "wb-plot-frame wb-waiting" : "wb-plot-frame");
     this.fillHead();
     this.fillLegend();
-    const coincident = this.metric === "loss" ? this.words.coincidenceText(this.logarithmic) : "";
+    const marked = this.state.shown.some(({ key }) => this.words.marksOf(key).length > 0); // whose texts need the room
+    const coincident = this.metric === "loss" && !marked ? this.words.coincidenceText(this.logarithmic) : "";
     setText(this.coincident, coincident);
     setAttribute(this.coincident, "title", coincident);
     this.showAsChosen();

@@ -35,18 +35,22 @@ export function niceAbove(value: number): number {
   return (NICE.find((nice) => nice * power >= value * (1 - 1e-9)) ?? 10) * power;
 }
 
-/** Ticks of a logarithmic axis, about `most`: powers of ten, with 2 and 5 where there are few of those. */
+/** Digits of the ticks in a decade, and every how many decades there are some: the densest first. */
+const LOG_STEPS: [number[], number][] = [[[1, 2, 5], 1], [[1, 3], 1], ...Array.from({ length: 12 }, (_, at): [number[], number] => [[1], 2 ** at])];
+
+/** Ticks of a logarithmic axis, two at least and about `most`: powers of ten, with others between them where those are few. */
 export function logTicks(min: number, max: number, most = 6): number[] {
-  const decades = Math.log10(max / min);
-  const every = Math.max(1, Math.ceil(decades / Math.min(6, most)));
-  const room = most / 6;
-  const digits = decades > 2.5 * room ? [1] : decades > 1.2 * room ? [1, 3] : [1, 2, 5];
-  const found: number[] = [];
-  for (let power = Math.floor(Math.log10(min)); power <= Math.log10(max); power += every) {
-    found.push(...digits.map((digit) => Number(`${digit}e${power}`)));
+  let found: number[] = [];
+  for (const [digits, every] of LOG_STEPS) {
+    const ticks: number[] = [];
+    for (let power = every * Math.floor(Math.log10(min) / every); power <= Math.log10(max); power += every) {
+      ticks.push(...digits.map((digit) => Number(`${digit}e${power}`)).filter((tick) => tick >= min && tick <= max));
+    }
+    if (ticks.length < 2) break;
+    found = ticks;
+    if (ticks.length <= most + 1) break;
   }
-  const within = found.filter((tick) => tick >= min && tick <= max);
-  return within.length >= 2 ? within : evenTicks(min, max, Math.min(4, most));
+  return found.length >= 2 ? found : evenTicks(min, max, Math.min(4, most));
 }
 
 const MOST_TICKS = 8;

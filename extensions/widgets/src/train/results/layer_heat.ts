@@ -19,6 +19,12 @@ export function extent({ values }: Series): [number, number] | null {
   return low <= high ? [low, high] : null;
 }
 
+/** The least and the largest finite value, those of 0 included; null: there is none. */
+export function limits(values: Float32Array): [number, number] | null {
+  const finite = values.filter(Number.isFinite);
+  return finite.length ? [Math.min(...finite), Math.max(...finite)] : null;
+}
+
 /** Where a value lies between `low` and `high`, 0 to 1, by its logarithm; NaN if not positive. */
 export function share(value: number, [low, high]: [number, number]): number {
   if (!(value >= 0)) return NaN;

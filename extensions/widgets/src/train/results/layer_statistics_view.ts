@@ -4,7 +4,7 @@ import type { RenderProps } from "@anywidget/types";
 import { element, freshId } from "../../element";
 import { formatSignificant, formatWhole } from "../../number_format";
 import { onThemeChange } from "../../theme";
-import { drawRow, extent, type Series } from "./layer_heat";
+import { drawRow, extent, limits, type Series } from "./layer_heat";
 import "./layer_statistics_view.css";
 
 interface Engine {
@@ -83,7 +83,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
 
   const rowOf = (name: string, at: number, engine: Engine, series: Series, canvas: HTMLElement) => {
     const all = series.values.subarray(at * series.steps, (at + 1) * series.steps);
-    const range = extent({ layers: 1, steps: series.steps, values: all });
+    const range = limits(all);
     const between = range ? range.map(numberText).join(" to ") : "–";
     canvas.addEventListener("pointermove", (event) => {
       // As a share, which no zoom changes.

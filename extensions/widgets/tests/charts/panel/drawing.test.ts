@@ -7,8 +7,9 @@ function drawn(
   count: number,
   main: number[],
   marks: { x: number; text: string }[] = [],
-): { circles: number[]; lines: string[]; texts: string[]; linesBeforeTexts: number[] } {
+): { circles: number[]; lines: string[]; texts: string[]; linesBeforeTexts: number[]; places: number[] } {
   const linesBeforeTexts: number[] = [];
+  const places: number[] = [];
   const texts: string[] = [];
   const circles: number[] = [];
   const lines: string[] = [];
@@ -19,11 +20,13 @@ function drawn(
     ...{ save: nothing, restore: nothing, rect: nothing, clip: nothing, moveTo: nothing, lineTo: nothing, fill: nothing },
     setLineDash: (lengths: number[]) => (dash = lengths),
     strokeStyle: "",
-    fillText: (text: string) => {
+    fillText: (text: string, x: number) => {
       texts.push(text);
+      places.push(x);
       linesBeforeTexts.push(lines.length);
     },
     strokeText: nothing,
+    measureText: (text: string) => ({ width: 6 * text.length }),
     beginPath: () => (onLine = true),
     stroke: () => onLine && lines.push(`${ctx.strokeStyle} ${dash}`),
     arc: (x: number) => {
@@ -41,12 +44,20 @@ function drawn(
   const x = Float64Array.from({ length: count }, (_, index) => index / (count - 1));
   const line = { x: Float64Array.from(main), y: Float64Array.from(main), raw: null, band: null, points: { x, y: x }, thin: [] };
   drawLines(plot as unknown as uPlot, [{ line, style: { color: "red", dash: [9, 2] }, faded: false, marks }], "red", "white");
-  return { circles, lines, texts, linesBeforeTexts };
+  return { circles, lines, texts, linesBeforeTexts, places };
 }
 
 describe("the mark of an incident", () => {
   it.each([[0.5, 1], [1.5, 0], [-0.1, 0]])("at %f is drawn only within what is shown", (x, count) => {
     expect(drawn(0, [], [{ x, text: "not finite" }]).texts).toHaveLength(count);
+  });
+
+  it("has its text beside it, within the chart also if it is long", () => {
+    const text = "x".repeat(20); // 120 pixels of 400
+    const at = (x: number) => drawn(0, [], [{ x, text }]).places[0];
+    expect([0.1, 0.9].map(at)).toEqual([48, 232]);
+    const long = "x".repeat(60);
+    expect(drawn(0, [], [{ x: 0.4, text: long }, { x: 0.6, text: long }]).places).toEqual([40, 2]);
   });
 
   it("has its text over the lines of all marks", () => {

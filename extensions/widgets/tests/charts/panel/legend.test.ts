@@ -76,7 +76,7 @@ describe("Legend", () => {
     Object.defineProperty(legend.root, "clientWidth", { value: 300 });
     legend.resize();
     expect([value(first), value(second)]).toEqual(["", "30ch"]);
-    expect(legend.root.style.minHeight).toBe("calc(60 * var(--wb-type-unit))");
+    expect(legend.root.style.minHeight).toBe("3lh");
     legend.root.remove();
   });
 

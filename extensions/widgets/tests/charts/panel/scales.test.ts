@@ -68,7 +68,8 @@ describe("an even axis", () => {
     expect(evenTicks(-0.3, 1.1, 5)).toEqual([0, 0.5, 1]);
     expect(evenTicks(0, 108, 5.5)).toEqual([0, 20, 40, 60, 80, 100]);
     expect(evenTicks(1.4, 2.4, 1), "never one number alone").toEqual([1.5, 2]);
-    expect(logTicks(1e-5, 1, 2)).toEqual([1e-5, 0.01]);
+    expect(logTicks(1e-5, 1, 2)).toEqual([1e-4, 0.01, 1]);
+    expect(logTicks(3e-4, 3, 2)).toEqual([0.01, 1]);
     expect(evenTicks(0.1, 0.13, 3.4)).toEqual([0.1, 0.11, 0.12, 0.13]);
   });
 

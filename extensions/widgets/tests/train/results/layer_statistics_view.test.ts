@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { extent, share } from "../../../src/train/results/layer_heat";
+import { extent, limits, share } from "../../../src/train/results/layer_heat";
 import view, { seriesOf } from "../../../src/train/results/layer_statistics_view";
 import { show } from "../../widget_model";
 
@@ -35,6 +35,8 @@ describe("a measure of layers", () => {
     expect(share(3, [3, 3])).toBe(1);
     expect(share(NaN, [1e-4, 1])).toBeNaN();
     expect(extent({ layers: 1, steps: 1, values: new Float32Array([0]) })).toBeNull();
+    expect(limits(new Float32Array([2, 0, NaN, Infinity])), "as told, with zeros").toEqual([0, 2]);
+    expect(limits(new Float32Array([NaN]))).toBeNull();
   });
 });
 
