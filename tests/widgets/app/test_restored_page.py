@@ -25,16 +25,17 @@ from workbench.widgets import Workbench
 from workbench.widgets.compare.ratio_bars import PRESS_COMPARE
 
 
-@pytest.mark.sweep
 def test_show_follows_a_run_started_elsewhere(make_page: MakePage) -> None:
     page = make_page(model=None)
     run = wb.train("digits-mlp", engine="fake", epochs=1).wait(PATIENCE_S)
     page.show(run)
     assert page.wait(PATIENCE_S)
+    assert page.step == "train"
     assert page.trainer.charts.points("fake").shape[1] == run.progress.done_steps
     comparison = wb.compare("digits-mlp", engines=["fake"], steps=20).wait(PATIENCE_S)
     page.show(wb.load_comparison(comparison.id))
     assert page.wait(PATIENCE_S)
+    assert page.step == "compare"
     until(lambda: page.comparison.charts.points("fake").shape[1] == 20)
     until(lambda: page.trainer.charts.points("fake").shape[1] == run.progress.done_steps)
 

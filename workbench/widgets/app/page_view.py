@@ -10,7 +10,7 @@ from workbench.controller.jobs.comparison_job import ComparisonJob
 from workbench.controller.jobs.job import Job, model_of, worker_pids
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.recorded_runs.result_table import comparison_table, result_table
-from workbench.controller.state import PREPARING, State
+from workbench.controller.state import State
 from workbench.controller.view import View
 from workbench.errors import WorkbenchError
 from workbench.models import Model
@@ -95,7 +95,7 @@ class PageView(View):
             self.result = state._replace(status="idle")
         if state.status == "starting" and state.compares and self._comparison.comparison is None:
             self._comparison.ratios.verdict = state.message
-        if state._replace(compares=False) == PREPARING:
+        if state.prepares:
             self._started_from = self._bar.selected
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
