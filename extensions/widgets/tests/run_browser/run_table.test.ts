@@ -67,7 +67,9 @@ describe("the table of runs", () => {
     model.receive("undo", ["r30"]);
     model.rows([rows[35]!]);
     expect(grid.scrollTop).toBe(0);
+    const focused = vi.spyOn(grid, "focus");
     button("Undo").click();
+    expect(focused, "the buttons stay in view").toHaveBeenCalledWith({ preventScroll: true });
     model.rows([rows[30]!]);
     expect(grid.scrollTop).toBe(21 * 52);
     grid.scrollTop = 0;
@@ -171,7 +173,9 @@ describe("a hidden table of runs", () => {
       },
     );
     try {
-      const { el, model, names } = render([row("a", { name: "first" })]);
+      const { el, grid, model, names } = render([row("a", { name: "first" })]);
+      model.receive("selected", ["a"]); // a list that is looked at would keep its place
+      model.receive("message", "Renamed 1 run.");
       const width = vi.spyOn(el, "clientWidth", "get").mockReturnValue(0);
       resized();
       model.rows([row("b", { name: "second" })]);
@@ -179,6 +183,8 @@ describe("a hidden table of runs", () => {
       width.mockReturnValue(800);
       resized();
       expect(names().sort()).toEqual(["first", "second"]);
+      expect(grid.scrollTop, "with what is new").toBe(0);
+      expect(el.querySelector(".wb-run-message")?.textContent, "of what was done before").not.toContain("Renamed");
     } finally {
       vi.unstubAllGlobals();
     }
