@@ -1,7 +1,12 @@
 // In place of uPlot, which draws on a canvas that there is none of here. Tests share what is imported.
 
+interface Axis {
+  font: string;
+  label?: string;
+}
+
 /** Sizes of the plots in the order in which they were made, as they are now. */
-export const plots: { width: number; height: number; axes: { font: string }[] }[] = [];
+export const plots: { width: number; height: number; axes: Axis[] }[] = [];
 
 /** Shows the page as a presentation does, so many times larger. Here no element inherits a variable. */
 export function present(zoom: number): void {
@@ -17,9 +22,9 @@ export default class {
   cursor = { left: -10 };
   width: number;
   height: number;
-  axes: { font: string }[];
+  axes: Axis[];
 
-  constructor(options: { width: number; height: number; axes: { font: string }[] }) {
+  constructor(options: { width: number; height: number; axes: Axis[] }) {
     ({ width: this.width, height: this.height, axes: this.axes } = options);
     plots.push(this);
   }

@@ -12,7 +12,7 @@ import { OWN_KEYS } from "../../own_keys";
 import { pressKey } from "./panel_keys";
 import type { PanelListener } from "./panel_listener";
 import { PanelReadings } from "./panel_readings";
-import { fitPlot, makePlot, setCursor, setRanges } from "./plot";
+import { fitPlot, hasAxisTitle, makePlot, setCursor, setRanges } from "./plot";
 import { fillPointTable } from "./point_table";
 import { isLogarithmic, logRange, type Range, valueRange } from "./scales";
 import { formatSignificant, unbroken } from "../../number_format";
@@ -36,7 +36,9 @@ export class Panel {
   private readonly frame = element("div", { class: "wb-plot-frame" });
   private readonly incidents = element("p", { class: "wb-incidents" });
   private readonly legend: Legend;
-  private readonly table = element("table", { class: "wb-table wb-point-table", hidden: "" });
+  private readonly table = element("table", { class: "wb-table wb-point-table" });
+  /** A table of many curves is wider than the chart. */
+  private readonly scroller = element("div", { class: "wb-point-scroll", role: "group", tabindex: "0", hidden: "" }, this.table);
   private readonly logarithm = element("button", { type: "button", class: "wb-toggle" }, "log");
   private drawnAs = "";
   private tabled = false;
@@ -55,7 +57,7 @@ export class Panel {
       listener.onScale(metric, this.logarithmic ? "linear" : "log"),
     );
     this.frame.append(this.surface, this.hint, this.coincident);
-    const below = element("div", {}, this.frame, this.incidents, this.table);
+    const below = element("div", {}, this.frame, this.incidents, this.scroller);
     this.root = element("div", { class: `wb-panel wb-panel-${metric}` }, head, this.legend.root, below);
     this.surface.addEventListener("blur", () => listener.onPoint(null));
   }
@@ -77,10 +79,15 @@ export class Panel {
    * drawn in a canvas makes the browser style the page again if an element has changed. */
   draw(): void {
     const { context } = this.state;
-    const drawnAs = `${context.axis()} ${context.stepName()} ${this.logarithmic} ${zoomOf(this.root)} ${typeScaleOf(this.root)}`;
+    const axis = `${context.axis()} ${context.stepName()} ${hasAxisTitle(this.surface)}`;
+    const drawnAs = `${axis} ${this.logarithmic} ${zoomOf(this.root)} ${typeScaleOf(this.root)}`;
     if (!this.plot || drawnAs !== this.drawnAs) this.rebuild();
     else setRanges(this.plot, this.state.range, this.valueLimits());
     this.drawnAs = drawnAs;
+    this.showCursor();
+  }
+
+  private showCursor(): void {
     const pointed = this.state.cursor !== null;
     if (this.root.classList.contains("wb-pointed") !== pointed) this.root.classList.toggle("wb-pointed");
     if (this.plot) setCursor(this.plot, this.state.cursor, this.words.placeText);
@@ -132,7 +139,7 @@ export class Panel {
 
   /** The place that all charts look at has changed. */
   point(): void {
-    if (this.plot) setCursor(this.plot, this.state.cursor, this.words.placeText);
+    this.showCursor();
     this.fillHead();
     this.fillLegend();
   }
@@ -147,8 +154,8 @@ export class Panel {
   private showAsChosen(): void {
     const nothing = this.state.store.empty || (this.metric === "metric" && !this.evaluated);
     const shown = this.tabled && !nothing;
-    if (this.table.hidden === shown) {
-      this.table.hidden = !shown;
+    if (this.scroller.hidden === shown) {
+      this.scroller.hidden = !shown;
       this.frame.hidden = shown;
       this.legend.root.hidden = shown;
       if (!shown) this.resize();
@@ -234,6 +241,7 @@ export class Panel {
   private fillTable(): void {
     const { words } = this;
     const { spoken } = words.text;
+    setAttribute(this.scroller, "aria-label", `Table of ${words.text.title}`);
     const note = this.metric === "throughput" ? `, ${words.windowText()}` : "";
     const { shown, store } = this.state;
     fillPointTable(this.table, store, {

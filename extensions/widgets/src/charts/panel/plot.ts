@@ -23,7 +23,7 @@ export interface PlotOptions {
 }
 
 /** Height of a chart from which on its horizontal axis has a title, in CSS pixels. */
-const LABELLED = 110;
+const TITLED = 110;
 
 /** Of a drag that selects, in pixels; a shorter one is a click. */
 const LEAST_DRAG = 5;
@@ -32,6 +32,11 @@ const LEAST_DRAG = 5;
 const TICK_ROOM = 30;
 /** A distance of ticks from which on uPlot counts no digits after the point, and refuses none. */
 const PASSED = 5;
+
+/** Whether there is room for the title of the horizontal axis. */
+export function hasAxisTitle(into: HTMLElement): boolean {
+  return into.clientHeight >= TITLED;
+}
 
 export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
   const { theme, axis, logarithmic } = options;
@@ -70,7 +75,7 @@ export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
       axes: [
         {
           ...look,
-          ...(into.clientHeight < LABELLED ? {} : { label: axis.label }),
+          ...(hasAxisTitle(into) ? { label: axis.label } : {}),
           labelFont: theme.font,
           labelSize: 16 * textZoom,
           labelGap: 0,

@@ -231,6 +231,28 @@ describe("a chart", () => {
     expect(plots).toMatchObject([{ width: 300, height: 150 }]);
   });
 
+  it("has a title of its horizontal axis where it is high enough, also once it is", () => {
+    for (const height of [200, 90, 200]) {
+      sized(400, height);
+      panel.place();
+      panel.draw();
+    }
+    expect(plots.map(({ axes }) => axes[0]?.label)).toEqual(["step", undefined, "step"]);
+  });
+
+  it("says where it is pointed at, beside what would cover that", () => {
+    sized(400, 200);
+    panel.draw();
+    const pointed = () => panel.root.classList.contains("wb-pointed");
+    expect(pointed()).toBe(false);
+    state.cursor = 2;
+    panel.point();
+    expect(pointed()).toBe(true);
+    state.cursor = null;
+    panel.point();
+    expect(pointed()).toBe(false);
+  });
+
   it("is drawn anew in a presentation, larger by its zoom, which is undone for it", () => {
     sized(400, 200);
     for (const zoom of [1, 1.3, 1]) {
@@ -259,12 +281,13 @@ describe("a chart", () => {
 
   it("is a table only once there is something in it", () => {
     const empty = new Panel("loss", new ViewState(storeOf(part("fake", 0, [])), state.context), listener);
-    const table = (of: Panel) => of.root.querySelector("table") as HTMLTableElement;
+    const table = (of: Panel) => of.root.querySelector(".wb-point-scroll") as HTMLElement;
     for (const each of [empty, panel]) {
       each.showTable(true);
       each.describe();
     }
     expect([table(empty).hidden, table(panel).hidden]).toEqual([true, false]);
+    expect(table(panel).getAttribute("aria-label"), "it may have to be scrolled").toBe("Table of Loss");
     panel.showTable(false);
     expect(table(panel).hidden).toBe(true);
   });
