@@ -241,8 +241,6 @@ describe("a chart", () => {
   });
 
   it("says where it is pointed at, beside what would cover that", () => {
-    sized(400, 200);
-    panel.draw();
     const pointed = () => panel.root.classList.contains("wb-pointed");
     expect(pointed()).toBe(false);
     state.cursor = 2;
