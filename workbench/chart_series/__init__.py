@@ -8,7 +8,7 @@ from __future__ import annotations
 from workbench.chart_series.blocks import COLUMNS, Blocks
 from workbench.chart_series.incidents import Incident
 from workbench.chart_series.recording import METRICS, Recording, StepValue
-from workbench.chart_series.scale import LOG_SPREAD, explosion, hidden_rise, spread
+from workbench.chart_series.scale import LOG_SPREAD, loss_span, spread
 from workbench.chart_series.smoothing import smoothed, trailing_rate
 
 __all__ = [
@@ -19,8 +19,7 @@ __all__ = [
     "Incident",
     "Recording",
     "StepValue",
-    "explosion",
-    "hidden_rise",
+    "loss_span",
     "smoothed",
     "spread",
     "trailing_rate",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -29,13 +28,28 @@ def spread(curves: Iterable[np.ndarray]) -> float:
     return max(typical) / min(typical) if len(typical) > 1 else 1.0
 
 
-def explosion(first_loss: float, highest: float) -> float:
-    """Ratio of the highest finite loss to the first; 1.0 below `EXPLODED`.
+def loss_span(losses: np.ndarray, test_losses: np.ndarray) -> float:
+    """How many times a loss differs from what it shall be compared with: what `hidden_rise` or
+    `explosion` finds, 1.0 where neither does.
+
+    Args:
+        losses: (steps,) of the training, or means of some steps each.
+        test_losses: (evaluations,) in their order.
+    """
+    if not len(losses):
+        return 1.0
+    return max(hidden_rise(float(losses[0]), test_losses), explosion(losses))
+
+
+def explosion(losses: np.ndarray) -> float:
+    """Ratio of the highest finite loss to the first; 1.0 up to `EXPLODED`.
 
     On a linear axis to such a height all that came before is a line at zero.
     """
-    ratio = highest / first_loss if first_loss > 0 else 1.0
-    return float(ratio) if math.isfinite(ratio) and ratio > EXPLODED else 1.0
+    finite = losses[np.isfinite(losses)]
+    first = float(losses[0])
+    ratio = float(finite.max()) / first if len(finite) and first > 0 else 1.0
+    return ratio if ratio > EXPLODED else 1.0
 
 
 def hidden_rise(first_loss: float, test_losses: np.ndarray) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from workbench.compare.rounds.statistics import MIN_ROUNDS
 
 COLUMNS = {
-    "samples_per_s": "samples per second: the reference's median over rounds, times the ratio",
+    "samples_per_s": "samples per second: the reference's median over rounds, times the ratio; "
+    "without a round, of the run's own steps",
     "ratio": "throughput relative to the reference: median over rounds; NaN for a single engine",
     "ratio_low": f"lower bound of its 95 % bootstrap interval; NaN below {MIN_ROUNDS} rounds",
     "ratio_high": "upper bound",

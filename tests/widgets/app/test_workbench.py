@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import shutil
 import subprocess
 import threading
 import time
@@ -207,6 +208,18 @@ def test_how_a_run_ended_is_not_said_once_it_is_deleted(make_page: MakePage) -> 
     page.train()
     assert page.wait(PATIENCE_S)
     assert page.trainer.charts.caption == ""
+
+
+def test_a_run_whose_folder_is_removed_keeps_the_throughput_of_its_curve(
+    make_page: MakePage,
+) -> None:
+    page = make_page(step_ms=5)
+    page.train()
+    until(lambda: page.trainer.charts.points("fake").shape[1] > 3)
+    shutil.rmtree(wb.load_run(wb.runs()["id"][0]).folder.path)
+    assert page.wait(PATIENCE_S)
+    assert page.status.level == "error"
+    assert "fake" not in page.trainer.charts.rates  # else there would be none
 
 
 def test_the_layers_lead_to_the_graphs_which_are_generated_once(make_page: MakePage) -> None:

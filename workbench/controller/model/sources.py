@@ -86,8 +86,10 @@ class Sources:
             try:
                 return load_model(source)
             except ModelError as error:
+                if value is None and (own := self._own_names(source, "model")):
+                    raise ModelError(f"{error} {own}") from error
                 if value is None:
-                    raise ModelError(self._with_names(error, source, "model")) from error
+                    raise
             raise ModelError(_no_module(source, value))
         examples = tuple(_named(names, each, ModelError) for each in example_names(example_inputs))
         given: Any = (examples[0] if len(examples) == 1 else examples) if examples else None
@@ -104,12 +106,11 @@ class Sources:
         """That of the notebook's module that `source` names; None: it names none."""
         return stamp_of(self.names().get(source)) if source.isidentifier() else None
 
-    def _with_names(self, error: Exception, source: str, *kinds: Kind) -> str:
-        """Why `source`, which may be a mistyped name, was refused; with the names of the notebook
-        that are of these kinds."""
+    def _own_names(self, source: str, *kinds: Kind) -> str:
+        """The names of the notebook that are of these kinds, in a sentence; empty if there are
+        none, or `source`, which was refused, is no mistyped name."""
         found = [each.name for each in look(self.names()) if each.kind in kinds]
-        own = f" In the notebook: {', '.join(found)}." if found and source.isidentifier() else ""
-        return f"{error}{own}"
+        return f"In the notebook: {', '.join(found)}." if found and source.isidentifier() else ""
 
     def _remedy(self, source: str) -> str:
         if self.examples_have_field:
@@ -164,7 +165,9 @@ class Sources:
             try:
                 return load_dataset(source)
             except DataError as error:
-                raise DataError(self._with_names(error, source, "dataset", "array")) from error
+                if own := self._own_names(source, "dataset", "array"):
+                    raise DataError(f"{error} {own}") from error
+                raise
         if model is None:
             raise DataError("No dataset is chosen: pick a sample dataset, or type one.")
         if model.dataset is None:

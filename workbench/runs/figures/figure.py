@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.chart_series.evaluations import Evaluations, Metric
-from workbench.chart_series.scale import LOG_SPREAD, explosion, hidden_rise, spread
+from workbench.chart_series.scale import LOG_SPREAD, loss_span, spread
 from workbench.chart_series.smoothing import (
     MIN_WINDOW,
     NO_WARM_UP,
@@ -98,13 +98,8 @@ def plot_runs(
 
 def _log_loss(read: Mapping[str, NewPoints], evaluations: Mapping[str, Evaluations]) -> bool:
     """Whether the page would draw the losses on a logarithmic axis."""
-    losses = {name: points.loss for name, points in read.items() if len(points.loss)}
-    ratios = [spread(losses.values())]
-    for name, values in losses.items():
-        first, finite = float(values[0]), values[np.isfinite(values)]
-        ratios.append(hidden_rise(first, evaluations[name].array[1]))
-        ratios.append(explosion(first, float(max(finite, default=np.nan))))
-    return max(ratios) > LOG_SPREAD
+    spans = [loss_span(points.loss, evaluations[name].array[1]) for name, points in read.items()]
+    return max(spread(points.loss for points in read.values()), *spans) > LOG_SPREAD
 
 
 def draw_loss(axes: Axes, name: str, style: Mapping[str, Any], points: NewPoints) -> None:

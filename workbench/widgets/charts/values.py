@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.chart_series import Recording, explosion, hidden_rise, spread, trailing_rate
+from workbench.chart_series import Recording, loss_span, spread, trailing_rate
 from workbench.chart_series.blocks import MEAN, MEMORY, SAMPLES, SECONDS, STEP
 
 if TYPE_CHECKING:
@@ -60,34 +60,25 @@ def _row(recording: Recording, at: int | None) -> dict[str, Any]:
 
 def spreads(recordings: Mapping[str, Recording]) -> dict[str, float]:
     """By panel, the ratio of its highest to its lowest curve, see `chart_series.spread`; of the
-    loss also what `hidden_rise` and `explosion` find."""
+    loss also its `loss_span`."""
     overviews = [
         one.blocks(one.stride_for(len(one), TYPICAL_BLOCKS)) for one in recordings.values()
     ]
     # Of the steps that all have taken: one that has just begun is compared with how others began.
     taken = min((one.last_step for one in recordings.values() if len(one)), default=0)
     shared = [_up_to(taken, blocks) for blocks in overviews]
-    rises = [
-        max(
-            hidden_rise(float(blocks[MEAN][0]), one.evaluations.array[1]),
-            explosion(float(blocks[MEAN][0]), _highest(blocks[MEAN])),
-        )
+    spans = [
+        loss_span(blocks[MEAN], one.evaluations.array[1])
         for one, blocks in zip(recordings.values(), overviews, strict=True)
-        if blocks.shape[1]
     ]
     if len(recordings) < 2:
-        return {"loss": max(rises, default=1.0)}
+        return {"loss": max(spans, default=1.0)}
     return {
-        "loss": max(spread(blocks[MEAN] for blocks in shared), *rises, 1.0),
+        "loss": max(spread(blocks[MEAN] for blocks in shared), *spans, 1.0),
         "throughput": spread(_rates(recordings.values(), shared)),
         "memory": spread(blocks[MEMORY] for blocks in shared),
         "metric": spread(shown_metric(one)[1] for one in recordings.values()),
     }
-
-
-def _highest(values: np.ndarray) -> float:
-    """The highest finite value; NaN without one."""
-    return float(max(values[np.isfinite(values)], default=np.nan))
 
 
 def _up_to(step: int, blocks: np.ndarray) -> np.ndarray:

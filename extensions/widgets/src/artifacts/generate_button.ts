@@ -18,7 +18,6 @@ interface Traits {
 const LOOK_EVERY = 50;
 const LOOKS = 100;
 
-
 function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-generate");
   const button = element("button", { type: "button", class: "wb-button" });

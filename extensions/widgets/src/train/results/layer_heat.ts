@@ -21,8 +21,13 @@ export function extent({ values }: Series): [number, number] | null {
 
 /** The least and the largest finite value, those of 0 included; null: there is none. */
 export function limits(values: Float32Array): [number, number] | null {
-  const finite = values.filter(Number.isFinite);
-  return finite.length ? [Math.min(...finite), Math.max(...finite)] : null;
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of values) {
+    if (!Number.isFinite(value)) continue;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  return low <= high ? [low, high] : null;
 }
 
 /** Where a value lies between `low` and `high`, 0 to 1, by its logarithm; NaN if not positive. */

@@ -37,6 +37,7 @@ describe("a measure of layers", () => {
     expect(extent({ layers: 1, steps: 1, values: new Float32Array([0]) })).toBeNull();
     expect(limits(new Float32Array([2, 0, NaN, Infinity])), "as told, with zeros").toEqual([0, 2]);
     expect(limits(new Float32Array([NaN]))).toBeNull();
+    expect(limits(new Float32Array(300_000)), "of a long run").toEqual([0, 0]);
   });
 });
 
