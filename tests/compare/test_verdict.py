@@ -7,7 +7,7 @@ import math
 import pytest
 
 from workbench.compare.rounds.statistics import Ratio
-from workbench.compare.verdict import short_verdict, unpaired_verdict, verdict_of
+from workbench.compare.verdict import short_verdict, verdict_of
 from workbench.machine.load import Load
 
 QUIET = Load(wall_s=10.0, other_s=0.1, cores=2)
@@ -109,16 +109,3 @@ def test_without_a_ratio_it_says_why(engines: int, why: str) -> None:
     assert f" as {'there is ' if engines == 1 else ''}{why}" in busy.sentence
     assert busy.sentence.endswith(" Compare again once the machine is quiet.")
     assert busy.level == "busy"
-
-
-def test_runs_of_different_days_have_no_lockstep_and_no_interval() -> None:
-    days = ["2026-11-20", "2026-11-22"]
-    verdict = unpaired_verdict({"a": 1.0, "b": 1.8}, "a", days, ["batch_size"])
-    assert verdict.sentence == (
-        "b is 1.8 times as fast as a; the runs were measured on different days (2026-11-20, "
-        "2026-11-22), not in lockstep, and their settings differ (batch_size): other load "
-        "on the machine affects these ratios, and they have no interval."
-    )
-    assert verdict.level == "unpaired"
-    assert "separately" in unpaired_verdict({"a": 1, "b": 2}, "a", days[:1], []).sentence
-    assert unpaired_verdict({"a": 1.0, "b": math.nan}, "a", days, []).level == "none"

@@ -23,5 +23,9 @@ COLUMNS = {
 }
 """The columns of the table and their meaning."""
 
+TEST_LOSS = "test_loss"
+"""Further column of recorded runs that were measured one by one: loss on the test split of the last
+evaluation, NaN without one. A comparison in lockstep does not evaluate."""
+
 MARK = "*"
 """Appended to the name of an engine with PyTorch fallbacks."""

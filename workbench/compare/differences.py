@@ -17,9 +17,17 @@ RECORDED = ("model", "dataset", "samples")
 """Entries of a run's spec besides its settings."""
 GROUPS = ("machine", "versions")
 """Entries of a run's spec that are groups of entries."""
+NO_CAUSES = ("engine", "versions.", "machine.", "samples")
+"""The first part of entries that are no settings of a person: the engine is in the names of
+runs."""
 NOT_USED = "not used"
 """In place of a setting that the run did not use, as an option of another engine: it explains no
 difference."""
+
+
+def explaining(name: str) -> bool:
+    """Whether an entry of `settings_of` is a setting that a person chose, or model or dataset."""
+    return not name.startswith(NO_CAUSES)
 
 
 def settings_of(run: Run) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from workbench.compare.rounds.statistics import VARIES, Ratio
@@ -61,7 +61,7 @@ def verdict_of(
         variations: of each engine, see `variation`.
     """
     clauses = [
-        _clause(engine, reference, ratio)
+        ratio_clause(engine, reference, ratio)
         for engine, ratio in ratios.items()
         if engine != reference and math.isfinite(ratio.median)
     ]
@@ -83,58 +83,6 @@ def verdict_of(
     return Verdict(sentence, BADGES["quiet"], "quiet")
 
 
-def unpaired_verdict(
-    ratios: Mapping[str, float],
-    reference: str,
-    days: Sequence[str],
-    differing: Sequence[str],
-    speeds: Mapping[str, float] | None = None,
-    unlike: Mapping[str, Sequence[str]] | None = None,
-) -> Verdict:
-    """The verdict on recorded runs that were not measured in lockstep.
-
-    Args:
-        ratios: throughput of each run relative to the reference.
-        reference: the run that the others are compared with.
-        days: the distinct days on which they ran.
-        differing: settings that differ, other than the engine.
-        speeds: throughput of each run, in samples per second; named of those in `unlike`.
-        unlike: of each run whose speed does not compare with the reference's: what is different,
-            "model", "dataset" or both. Their ratios are ignored.
-    """
-    unlike = unlike or {}
-    clauses = [
-        _clause(name, reference, Ratio(ratio, math.nan, math.nan), paired=False)
-        for name, ratio in ratios.items()
-        if name not in (reference, *unlike) and math.isfinite(ratio)
-    ]
-    apart = _unlike(reference, speeds or {}, unlike)
-    if not clauses:
-        said = apart or "There is no ratio: fewer than two runs were measured"
-        return Verdict(f"{said}.", NO_RATIO, "none")
-    when = f"on different days ({', '.join(days)})" if len(days) > 1 else "separately"
-    also = f", and their settings differ ({', '.join(differing)})" if differing else ""
-    sentence = (
-        f"{', '.join(clauses)}; the runs were measured {when}, not in lockstep{also}: other "
-        "load on the machine affects these ratios, and they have no interval."
-    )
-    return Verdict(f"{sentence} {apart}." if apart else sentence, BADGES["unpaired"], "unpaired")
-
-
-def _unlike(
-    reference: str, speeds: Mapping[str, float], unlike: Mapping[str, Sequence[str]]
-) -> str:
-    """The speeds of runs that do not compare with the reference, and why, without a full stop."""
-    if not unlike:
-        return ""
-    known = [name for name in (reference, *unlike) if math.isfinite(speeds.get(name, math.nan))]
-    figures = [f"{name} {significant(speeds[name])}" for name in known]
-    what = dict.fromkeys(f"{each}s" for parts in unlike.values() for each in parts)
-    why = f"different {' and '.join(what)}"
-    said = f"Samples per second: {', '.join(figures)}; {why}" if figures else why.capitalize()
-    return f"{said}: their speeds do not compare"
-
-
 AGAIN = "Compare again once the machine is quiet."
 FAR = 0.1
 """Ratio below which the sentence has its inverse."""
@@ -142,7 +90,7 @@ ABOUT = 0.05
 """Without an interval, a ratio that is nearer to 1 does not tell which is faster."""
 
 
-def _clause(engine: str, reference: str, ratio: Ratio, *, paired: bool = True) -> str:
+def ratio_clause(engine: str, reference: str, ratio: Ratio, *, paired: bool = True) -> str:
     """What is said of one engine, or run.
 
     Args:

@@ -17,12 +17,13 @@ from workbench.errors import ConfigError, RunFolderError
 from workbench.machine.load import Load
 from workbench.runs import Run, load_run
 
+EVALUATION = {"event": "evaluation", "step": 22, "epoch": 8, "loss": 0.5, "accuracy": 0.75}
+
 
 def recorded(label: str, step_s: float, **settings: Any) -> Run:
     """A run of 22 steps of ten samples; the first two, of the warm-up, take ten times as long."""
     seconds = [10 * step_s] * 2 + [step_s] * 20
     losses = [2.0 - step / 100 for step in range(22)]
-    evaluation = {"event": "evaluation", "step": 22, "epoch": 8, "loss": 0.5, "accuracy": 0.75}
     summary = {
         "status": "completed",
         "peak_rss_bytes": 300_000_000,
@@ -30,7 +31,7 @@ def recorded(label: str, step_s: float, **settings: Any) -> Run:
     }
     return write_run(
         label,
-        [steps(1, seconds[:1], losses[:1]), steps(2, seconds[1:], losses[1:]), evaluation],
+        [steps(1, seconds[:1], losses[:1]), steps(2, seconds[1:], losses[1:]), EVALUATION],
         summary,
         **{"engine": "fake", "steps": 22, "warmup_steps": 2, **settings},
     )
@@ -58,23 +59,65 @@ def test_the_first_run_of_pytorch_is_the_reference() -> None:
     np.testing.assert_allclose(found.table()["ratio"], [0.5, 1.0, 1.0], rtol=1e-12)
 
 
-def test_runs_of_the_same_title_are_distinguished_by_their_ids() -> None:
-    runs = [recorded("same", 0.5), recorded("same", 0.25), recorded("other", 0.25)]
-    first, second, other = runs
-    assert first.title == second.title
-    named = [f"{first.title} ({first.id})", f"{second.title} ({second.id})", other.title]
-    assert [*compare_runs(runs).runs] == named
-
-
-def test_the_verdict_mentions_missing_lockstep_and_differences() -> None:
+def test_the_verdict_has_the_losses_the_differing_settings_and_the_speeds() -> None:
     slow, fast = recorded("same", 0.5), recorded("same", 0.25, learning_rate=0.5)
+    append(fast.folder.events_path, [{**EVALUATION, "step": 22, "loss": 0.25, "accuracy": 0.875}])
     slow.rename("slow")
     fast.rename("fast")
-    verdict = compare_runs([slow, fast]).verdict()
-    assert verdict.sentence.startswith("fast is 2.0 times as fast as slow;")
-    assert "separately, not in lockstep" in verdict.sentence
-    assert "learning_rate" in verdict.sentence
-    assert verdict.level == "unpaired"
+    found = compare_runs([slow, fast])
+    assert found.verdict().sentence.startswith(
+        "Test loss, lowest first: fast: 0.2500 (accuracy 87.5 %); slow: 0.5000 (accuracy 75.0 %). "
+        "Settings that differ: learning rate. fast is 2.0 times as fast as slow; measured "
+        "separately, without an interval. "
+    )
+    assert found.verdict().level == "unpaired"
+    assert found.badge == "lowest test loss: fast"
+    assert found.table()["test_loss"].tolist() == [0.5, 0.25]
+
+
+def test_the_badge_has_the_ratio_where_only_the_engines_differ() -> None:
+    runs = [recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25)]
+    assert compare_runs(runs).badge == "≈ 2.0× fake"  # noqa: RUF001
+    runs.append(recorded("same", 0.25, engine="pytorch", seed=3))
+    assert "2.0× fake" in compare_runs(runs).badge, "no loss is the lowest"  # noqa: RUF001
+
+
+def test_losses_of_other_data_do_not_compare() -> None:
+    one, other = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25)
+    other.spec["dataset"] = "other rows"
+    sentence = compare_runs([one, other]).verdict().sentence
+    assert sentence.startswith("Their losses do not compare: they are of different datasets. ")
+    mean = recorded("same", 0.25, loss="mse")
+    sentence = compare_runs([one, mean]).verdict().sentence
+    assert sentence.startswith("Their losses do not compare: they are of different loss functions.")
+
+
+def test_without_a_test_loss_of_each_the_losses_are_those_of_the_last_batch() -> None:
+    tested = recorded("same", 0.5, engine="pytorch")
+    untested = write_run("same", [steps(1, [1.0, 1.0], [3.0, 2.0])], DONE, engine="fake")
+    nothing = write_run("same", [], DONE, engine="ondevice")
+    diverged = write_run("same", [steps(1, [1.0], [None])], DONE, engine="ortmodule")
+    found = compare_runs([tested, untested, nothing, diverged]).verdict().sentence
+    assert found.startswith(
+        "Loss of the last batch, lowest first: pytorch: 1.7900; fake: 2.0000; ortmodule: not "
+        "finite. "
+    )
+
+
+def test_of_many_runs_the_lowest_losses_and_the_highest_are_named() -> None:
+    runs = []
+    for number, step_s in enumerate((0.5, 0.25, 0.125, 1.0, 0.5, 0.5)):
+        run = recorded("same", step_s, seed=number)
+        loss = 1 - number / 10
+        append(run.folder.events_path, [{**EVALUATION, "step": 22, "loss": loss, "accuracy": None}])
+        run.rename(f"run {number}")
+        runs.append(run)
+    sentence = compare_runs(runs).verdict().sentence
+    assert "run 5: 0.5000; run 4: 0.6000; run 3: 0.7000; 2 others; run 0: 1.0000. " in sentence
+    assert (
+        " run 2 is 4.0 times as fast as run 0, run 3 is slower, 0.50 times as fast as run 0, 3 "
+        "others between; measured separately, without an interval." in sentence
+    )
 
 
 def test_the_verdict_says_that_a_run_is_still_in_progress() -> None:
@@ -84,7 +127,7 @@ def test_the_verdict_says_that_a_run_is_still_in_progress() -> None:
     running.rename("running")
     said = compare_runs([ended, running]).verdict().sentence
     assert said.endswith("running is still in progress: the figures are of the steps so far.")
-    assert said.startswith("running is 2.0 times as fast as")
+    assert " running is 2.0 times as fast as" in said
     assert "in progress" not in compare_runs([ended]).verdict().sentence
 
 
@@ -118,18 +161,19 @@ def test_of_runs_that_were_all_stopped_the_one_stopped_long_before_is_named() ->
     assert "was stopped" not in compare_runs([one, two]).verdict().sentence, "the warm-up is a turn"
 
 
-def test_another_batch_size_is_named_beside_each_run() -> None:
+def test_another_batch_size_is_said_before_the_ratio() -> None:
     slow, fast = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25, batch_size=5)
     sentence = compare_runs([slow, fast]).verdict().sentence
-    assert sentence.startswith("fake (batch 5) is 2.0 times as fast as pytorch (batch 10);")
+    assert "Settings that differ: batch size. fake is 2.0 times as fast as pytorch;" in sentence
 
 
 def test_runs_of_different_models_have_no_ratio() -> None:
     small, large = recorded("small", 0.25, engine="pytorch"), recorded("large", 0.5)
     both = compare_runs([small, large])
     assert both.verdict() == (
-        "Samples per second: model-small · pytorch 40.0, model-large · fake 20.0; different "
-        "models: their speeds do not compare.",
+        "Test loss, lowest first: model-small · pytorch: 0.5000 (accuracy 75.0 %); model-large · "
+        "fake: 0.5000 (accuracy 75.0 %). Samples per second: model-small · pytorch 40.0, "
+        "model-large · fake 20.0; different models: their speeds do not compare.",
         "no ratio",
         "none",
     )
@@ -144,7 +188,7 @@ def test_a_run_on_other_data_is_left_out_of_the_ratios() -> None:
         run.rename(name)
     other.spec["dataset"] = "other rows"
     sentence = compare_runs([slow, fast, other]).verdict().sentence
-    assert sentence.startswith("fast is 2.0 times as fast as slow;")
+    assert " fast is 2.0 times as fast as slow;" in sentence
     assert (
         "Samples per second: slow 20.0, other 100; different datasets: their speeds do not compare."
         in sentence
@@ -161,7 +205,7 @@ def test_what_is_little_known_of_a_run_is_said() -> None:
     sentence = compare_runs([long, short]).verdict().sentence
     assert "Only 3 measured steps of short." in sentence
     assert "steps of long" not in sentence
-    assert sentence.endswith("whether the machine was quiet while long, short were measured.")
+    assert sentence.endswith("whether the machine was quiet while these runs were measured.")
 
 
 @pytest.mark.parametrize("launched", [None, 1e12, 1e17, 1e300])
@@ -190,7 +234,7 @@ def test_options_of_ortmodule_differ_only_between_its_runs() -> None:
     chosen = recorded("same", 0.5, engine="ortmodule", ortmodule=own)
     plain = recorded("same", 0.5, engine="ortmodule")
     assert list(compare_runs([eager, chosen]).differences().index) == ["engine"]
-    assert "settings differ" not in compare_runs([eager, chosen]).verdict().sentence
+    assert "ettings that differ" not in compare_runs([eager, chosen]).verdict().sentence
     found = compare_runs([eager, chosen, plain]).differences()
     assert list(found.index) == ["engine", "ortmodule.pytorch_kernels"]
     assert found.loc["ortmodule.pytorch_kernels"].tolist() == ["not used", "dropout", "auto"]
@@ -204,16 +248,15 @@ def test_a_run_that_was_measured_on_a_busy_machine_is_named() -> None:
     assert found.badge.startswith("Do not trust: 2.0")
     verdict = found.verdict()
     assert (verdict.level, verdict.badge) == ("busy", "machine was busy")
-    assert verdict.sentence.startswith(
-        f"The machine was busy while {found.reference} was measured (other programs used 1.2 of 2 "
-        "cores): do not trust its throughput. "
-    )
+    said = "The machine was busy while pytorch was measured (other programs used 1.2 of 2 cores): "
+    assert f"{said}do not trust its throughput." in verdict.sentence
+    assert "times as fast" not in verdict.sentence
+    third = recorded("same", 0.25, engine="ondevice")
     append(other.folder.events_path, [{**load, "other_s": 9.0}])
-    first, second = found.runs
-    both = compare_runs([busy, other]).verdict().sentence
-    loads = (f"{first} (other programs used 1.2 of 2 cores)", f"{second} (other programs used 0.9 ")
-    assert both.startswith(f"The machine was busy while these were measured: {', '.join(loads)}")
-    assert "Do not trust their throughputs. " in both
+    said = "The machine was busy while {} were measured: do not trust their throughputs."
+    assert said.format("these runs") in compare_runs([busy, other]).verdict().sentence
+    three = compare_runs([busy, other, third]).verdict().sentence
+    assert said.format("pytorch, fake") in three
 
 
 def test_a_comparison_of_an_older_version_tells_of_its_runs_that_the_machine_was_busy() -> None:

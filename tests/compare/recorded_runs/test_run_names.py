@@ -15,8 +15,14 @@ MORNING = datetime.datetime(2001, 5, 3, 9, 30, 15).timestamp()  # local time, as
 DAY_S = 86_400
 
 
-def run_of(model: str = "a", engine: str = "pytorch", after_s: float = 0, name: str = "") -> Run:
-    run = write_run(model, [steps(1, [1.0])], {"status": "completed"}, engine=engine)
+def run_of(
+    model: str = "a",
+    engine: str = "pytorch",
+    after_s: float = 0,
+    name: str = "",
+    **settings: Any,
+) -> Run:
+    run = write_run(model, [steps(1, [1.0])], {"status": "completed"}, engine=engine, **settings)
     run.spec["launched"] = MORNING + after_s
     if name:
         run.rename(name)
@@ -42,12 +48,14 @@ def run_of(model: str = "a", engine: str = "pytorch", after_s: float = 0, name: 
             [{}, {"model": "b"}, {"after_s": 1}],
             [
                 "model-a · pytorch · 09:30:15",
-                "model-b · pytorch · 09:30:15",
+                "model-b · pytorch",
                 "model-a · pytorch · 09:30:16",
             ],
         ),
         ([{"name": "baseline"}, {}], ["baseline", "pytorch"]),
-        ([{"name": "pytorch"}, {}], ["pytorch", "model-a · pytorch"]),
+        ([{"name": "pytorch"}, {}], ["pytorch", "pytorch · 09:30:15"]),
+        ([{"name": "same"}, {"name": "same"}, {}], ["same (1)", "same (2)", "pytorch"]),
+        ([{}, {}], ["pytorch · 09:30:15 (1)", "pytorch · 09:30:15 (2)"]),
     ],
 )
 def test_a_name_has_what_distinguishes_the_run(
@@ -56,7 +64,39 @@ def test_a_name_has_what_distinguishes_the_run(
     assert distinct_names([run_of(**each) for each in runs]) == names
 
 
-def test_equal_display_names_are_told_apart_by_their_ids() -> None:
-    runs = [run_of(name="same"), run_of(name="same"), run_of()]
-    first, second, other = runs
-    assert distinct_names(runs) == [f"same ({first.id})", f"same ({second.id})", other.title]
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ([{}, {"learning_rate": 0.5}], ["pytorch · lr 0.001", "pytorch · lr 0.5"]),
+        (
+            [{"learning_rate": 0.5, "batch_size": 4}, {"learning_rate": 0.25, "batch_size": 8}],
+            ["pytorch · batch 4, lr 0.5", "pytorch · batch 8, lr 0.25"],
+        ),
+        (
+            [{}, {"learning_rate": 0.5}, {"learning_rate": 0.5}],
+            [
+                "pytorch · lr 0.001",
+                "pytorch · lr 0.5 · 09:30:15 (1)",
+                "pytorch · lr 0.5 · 09:30:15 (2)",
+            ],
+        ),
+        ([{}, {"engine": "ondevice", "learning_rate": 0.5}], ["pytorch", "ondevice"]),
+    ],
+)
+def test_runs_of_an_engine_are_named_by_the_settings_that_differ(
+    settings: list[dict[str, Any]], names: list[str]
+) -> None:
+    assert distinct_names([run_of(**each) for each in settings]) == names
+
+
+def test_more_settings_than_a_name_can_hold_are_left_to_the_table() -> None:
+    other = {"learning_rate": 0.5, "batch_size": 4, "optimizer": "sgd"}
+    runs = [run_of(), run_of(after_s=5, **other)]
+    assert distinct_names(runs) == ["pytorch · 09:30:15", "pytorch · 09:30:20"]
+    long = [run_of(requires_grad=["a" * 40]), run_of(after_s=5, requires_grad=["b"])]
+    assert distinct_names(long) == ["pytorch · 09:30:15", "pytorch · 09:30:20"]
+
+
+def test_a_display_name_that_ends_with_a_number_is_not_taken_twice() -> None:
+    runs = [run_of(name="same"), run_of(name="same"), run_of(name="same (1)")]
+    assert len(set(distinct_names(runs))) == 3

@@ -28,12 +28,12 @@ def test_a_record_that_was_cut_off_is_not_shown_as_a_whole_one() -> None:
 def test_settings_are_written_shortly_but_exactly() -> None:
     for rate, text in ((1e12, "1e+12"), (0.12345678, "0.12345678")):
         run = write_run(f"rate-{text}", [], DONE, learning_rate=rate)
-        assert dict(describe_run(run).settings)["learning_rate"] == text
+        assert dict(describe_run(run).settings)["Learning rate"] == text
 
 
 def test_settings_are_those_that_make_a_difference() -> None:
     shown = describe_run(write_run("a", [], DONE, steps=8, epochs=2000)).settings
-    assert dict(shown) == {"batch_size": "10", "steps": "8", "threads": "1"}
+    assert dict(shown) == {"Batch size": "10", "Steps": "8", "Threads": "1"}
 
 
 def test_a_run_that_stopped_early_has_no_problem() -> None:
@@ -59,4 +59,4 @@ def test_steps_that_are_missing_or_recorded_twice_are_said_and_not_drawn() -> No
 
 def test_patterns_are_written_as_they_are_typed() -> None:
     run = write_run("frozen", [], DONE, requires_grad=["*", "!hidden*"])
-    assert dict(describe_run(run).settings)["requires_grad"] == "*, !hidden*"
+    assert dict(describe_run(run).settings)["Train only"] == "*, !hidden*"

@@ -157,7 +157,7 @@ def test_compared_runs_are_shown_below_as_the_app_shows_them(wire: Wire) -> None
     assert view in browser.children
     # Another thread shows it, the settings after the table.
     until(lambda: view.table.rows and view.differences.rows)
-    assert [row["setting"] for row in view.differences.rows] == ["learning_rate", "model"]
+    assert [row["setting"] for row in view.differences.rows] == ["Learning rate", "Model"]
     wire.press("compare", [run.id for run in reversed(runs)])
     assert browser.comparison is view
 

@@ -7,13 +7,18 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from workbench.compare.columns import COLUMNS
+from workbench.compare.columns import COLUMNS, TEST_LOSS
 from workbench.compare.comparison_row import pytorch_fallbacks_of
-from workbench.compare.differences import differences_frame, differing, settings_of
+from workbench.compare.differences import (
+    differences_frame,
+    differing,
+    explaining,
+    settings_of,
+)
 from workbench.compare.load_comparison import loads_of, measured_together
-from workbench.compare.recorded_runs.run_names import distinct_names, with_batch_sizes
+from workbench.compare.recorded_runs.final_losses import FinalLosses, final_losses, test_loss
+from workbench.compare.recorded_runs.run_names import distinct_names
+from workbench.compare.recorded_runs.run_verdict import NO_LOSSES, unpaired_verdict
 from workbench.compare.rounds.statistics import Ratio
 from workbench.compare.run_texts import (
     failures_badge,
@@ -23,14 +28,9 @@ from workbench.compare.run_texts import (
     shared_caption,
     shortfalls,
 )
-from workbench.compare.verdict import (
-    BADGES,
-    Verdict,
-    short_verdict,
-    unpaired_verdict,
-    verdict_of,
-)
+from workbench.compare.verdict import Verdict, short_verdict, verdict_of
 from workbench.run_folder.results.step_results import StepResults
+from workbench.run_folder.run_reader import NewPoints
 from workbench.runs import Run
 from workbench.runs.record.disturbances import disturbances, unknown_load
 from workbench.settings.engines import REFERENCE
@@ -41,14 +41,12 @@ if TYPE_CHECKING:
 
 NOT_LOCKSTEP = "The runs were not measured in lockstep."
 
-MAY_DIFFER = ("engine", "versions.", "machine.", "samples")
-"""Settings that the verdict does not name: the engine is in the names of the runs."""
-
 
 class _Read(NamedTuple):
     """What was read of the runs at one time, so that sentence and table agree."""
 
     table: pd.DataFrame
+    losses: FinalLosses = NO_LOSSES
     disturbed: str = ""
     """A sentence on the runs that were measured on a busy machine; empty: there are none."""
     missing_baseline: str = ""
@@ -102,7 +100,8 @@ class RunComparison:
         return shared_caption(self.runs)
 
     def table(self) -> pd.DataFrame:
-        """One row per run with the columns of `Comparison.table`; `rounds` is 0 without lockstep.
+        """One row per run with the columns of `Comparison.table`; without lockstep `rounds` is 0,
+        and `test_loss` is the last loss on the test split, NaN without one.
 
         `ratio` is NaN for a run of another model or dataset than the reference's.
         """
@@ -135,28 +134,28 @@ class RunComparison:
         rows = [
             self._row(
                 run,
-                points[name].loss,
+                points[name],
                 speeds[name],
                 math.nan if name in unlike else speeds[self.reference],
             )
             for name, run in self.runs.items()
         ]
-        table = pd.DataFrame(rows, index=pd.Index([*self.runs], name="run"), columns=[*COLUMNS])
+        columns = [*COLUMNS, TEST_LOSS]
+        table = pd.DataFrame(rows, index=pd.Index([*self.runs], name="run"), columns=columns)
         known = self._with_loads(results)
         steps = {
-            self._called[name]: int((points[name].step > run.config.warmup_steps).sum())
+            name: int((points[name].step > run.config.warmup_steps).sum())
             for name, run in self.runs.items()
         }
         doubts = " ".join(filter(None, [few_measured(steps), unknown_load(known)]))
-        return _Read(table, disturbances(known), doubts=doubts)
+        return _Read(table, final_losses(self.runs, points), disturbances(known), doubts=doubts)
 
     def _with_loads(self, results: dict[str, StepResults]) -> dict[str, StepResults]:
-        """The results by the names in the verdict; where a run does not know the load, that of its
-        comparison."""
+        """The results; where a run does not know the load, with that of its comparison."""
         unknown = [self.runs[name] for name, found in results.items() if found.load is None]
         loads = loads_of(unknown) if unknown else {}
         return {
-            self._called[name]: found._replace(load=found.load or loads.get(self.runs[name].id))
+            name: found._replace(load=found.load or loads.get(self.runs[name].id))
             for name, found in results.items()
         }
 
@@ -169,12 +168,14 @@ class RunComparison:
             level = self._verdict(read, ()).level
             found = short_verdict(_measured_ratios(table), self.reference, level)
             return failures_badge(self.runs) + found
+        if read.losses.lowest and self._differing:
+            return failures_badge(self.runs) + read.losses.lowest
         ratios = {
-            self._called[str(name)]: Ratio(float(value), math.nan, math.nan)
+            str(name): Ratio(float(value), math.nan, math.nan)
             for name, value in table["ratio"].items()
         }
         level = "busy" if disturbed else "unpaired"
-        found = short_verdict(ratios, self._called[self.reference], level, paired=False)
+        found = short_verdict(ratios, self.reference, level, paired=False)
         return failures_badge(self.runs) + found
 
     def verdict(self) -> Verdict:
@@ -193,25 +194,30 @@ class RunComparison:
         return found._replace(sentence=" ".join(filter(None, sentences)))
 
     def _verdict_apart(self, read: _Read) -> Verdict:
-        settings = {name: settings_of(run) for name, run in self.runs.items()}
-        names = [name for name in differing(settings) if not name.startswith(MAY_DIFFER)]
-        machines = [name for name in differing(settings) if name.startswith("machine.")]
-        if machines:
-            names.append("machine")
-        days = dict.fromkeys(filter(None, (_day(run) for run in self.runs.values())))
-        called = self._called
-        table = read.table.rename(index=called)
         ratios, speeds = (
-            {str(name): float(value) for name, value in table[column].items()}
+            {str(name): float(value) for name, value in read.table[column].items()}
             for column in ("ratio", "samples_per_s")
         )
-        unlike = {called[name]: what for name, what in self._unlike.items()}
-        found = unpaired_verdict(ratios, called[self.reference], [*days], names, speeds, unlike)
-        if found.level != "none":
-            found = found._replace(sentence=f"{found.sentence} {read.doubts}".rstrip())
-        if not read.disturbed:
+        found = unpaired_verdict(
+            ratios,
+            self.reference,
+            losses=read.losses,
+            differing=self._differing,
+            days=len({*filter(None, (_day(run) for run in self.runs.values()))}),
+            busy=read.disturbed,
+            speeds=speeds,
+            unlike=self._unlike,
+        )
+        if found.level == "none":
             return found
-        return Verdict(f"{read.disturbed} {found.sentence}", BADGES["busy"], "busy")
+        return found._replace(sentence=f"{found.sentence} {read.doubts}".rstrip())
+
+    @property
+    def _differing(self) -> list[str]:
+        """The settings that differ, without the engine, model and dataset."""
+        found = differing({name: settings_of(run) for name, run in self.runs.items()})
+        names = [name for name in found if explaining(name) and name not in ("model", "dataset")]
+        return [*names, "machine"] if any(name.startswith("machine.") for name in found) else names
 
     @property
     def _missing_baseline(self) -> str:
@@ -239,11 +245,6 @@ class RunComparison:
         return plot_runs(self.runs)
 
     @property
-    def _called(self) -> dict[str, str]:
-        """The runs' names in the verdict."""
-        return with_batch_sizes(self.runs)
-
-    @property
     def _unlike(self) -> dict[str, list[str]]:
         """What is different, of each run whose speed does not compare with the reference's."""
         reference = self.runs[self.reference].spec
@@ -253,7 +254,7 @@ class RunComparison:
         }
         return {name: what for name, what in found.items() if what}
 
-    def _row(self, run: Run, losses: np.ndarray, speed: float, reference: float) -> dict[str, Any]:
+    def _row(self, run: Run, points: NewPoints, speed: float, reference: float) -> dict[str, Any]:
         summary = run.summary or {}
         peak, before = summary.get("peak_rss_bytes"), summary.get("rss_before_bytes")
         return {
@@ -263,8 +264,9 @@ class RunComparison:
             "peak_memory_mb": peak / 1e6 if peak else math.nan,
             "memory_growth_mb": (peak - before) / 1e6 if peak and before else math.nan,
             "startup_s": run.startup_s,
-            "steps": len(losses),
-            "final_loss": losses[-1] if len(losses) else math.nan,
+            "steps": len(points.loss),
+            "final_loss": points.loss[-1] if len(points.loss) else math.nan,
+            TEST_LOSS: test_loss(points),
             "status": run.status,
             "pytorch_fallbacks": pytorch_fallbacks_of(run),
             "warning": NOT_LOCKSTEP,

@@ -2,47 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from workbench.compare.differences import differing, explaining, settings_of
 from workbench.run_folder.labels import labels_or_problem
 from workbench.runs import Run
 from workbench.runs.record.duration import started_at
 from workbench.runs.run_title import start_text, trained_by
+from workbench.settings.setting_labels import short_label
+
+MOST_SETTINGS = 2
+"""Runs of which more settings differ are told apart by their start: the name of one that has some
+of these settings would hide the others."""
+LONGEST = 40
+"""Of the settings in a name, in characters."""
+SEPARATOR = " · "
 
 
 def distinct_names(runs: Sequence[Run]) -> list[str]:
     """A name for each run, none of them twice, in the order of `runs`.
 
-    A display name is kept. Other runs are named by their engine, by their model where it differs,
-    and as far as that does not distinguish them by start too; the day is left out where all have
-    started on one.
-    Runs with equal titles get their ids as well. A single run has its title.
+    A display name is kept. Other runs are named by their engine, and by their model where it
+    differs. Those that are equal so far are told apart by the settings that differ between them, as
+    "ondevice · lr 0.01", else by their start, without the day where all have started on
+    one. Those that are still equal are numbered. A single run has its title.
     """
     if len(runs) == 1:
         return [runs[0].title]
     given = [labels_or_problem(run.folder)[0].name for run in runs]
     models = [str(run.spec["model"]) for run in runs]
-    engines = [trained_by(run.spec) for run in runs]
-    starts = _starts(runs)
-    by_engine = () if len(set(models)) > 1 else ((engines,), (engines, starts))
-    for parts in (*by_engine[:1], (models, engines), *by_engine[1:], (models, engines, starts)):
-        joined = [" · ".join(filter(None, each)) for each in zip(*parts, strict=True)]
-        names = [name or rest for name, rest in zip(given, joined, strict=True)]
-        if all(names) and len(set(names)) == len(names):
-            return names
-    titles = [run.title for run in runs]
-    return [
-        title if titles.count(title) == 1 else f"{title} ({run.id})"
-        for title, run in zip(titles, runs, strict=True)
+    several = len(set(models)) > 1
+    names = [
+        name or SEPARATOR.join(filter(None, (model if several else "", trained_by(run.spec))))
+        for run, name, model in zip(runs, given, models, strict=True)
     ]
+    starts = dict(zip(runs, _starts(runs), strict=True))
+    for texts_of in (_setting_texts, lambda some: [starts[run] for run in some]):
+        for alike in _alike(names):
+            texts = texts_of([runs[place] for place in alike])
+            for place, text in zip(alike, texts, strict=True):
+                if text and not given[place]:
+                    names[place] = SEPARATOR.join(filter(None, (names[place], text)))
+    for alike in _alike(names):
+        for number, place in enumerate(alike, start=1):
+            names[place] = f"{names[place]} ({number})"
+    if len(set(names)) < len(names):  # a display name ends with such a number
+        return [f"{name} ({run.id})" for name, run in zip(names, runs, strict=True)]
+    return names
 
 
-def with_batch_sizes(runs: Mapping[str, Run]) -> dict[str, str]:
-    """The names of runs as a sentence has them: with the batch size, where it differs."""
-    sizes = {name: run.config.batch_size for name, run in runs.items()}
-    if len(set(sizes.values())) == 1:
-        return {name: name for name in runs}
-    return {name: f"{name} (batch {size})" for name, size in sizes.items()}
+def _alike(names: Sequence[str]) -> list[list[int]]:
+    """The places of names that are not told apart, those of each name together."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        places.setdefault(name, []).append(place)
+    return [each for name, each in places.items() if len(each) > 1 or not name]
+
+
+def _setting_texts(runs: Sequence[Run]) -> list[str]:
+    """The settings of each that the others do not have, as "lr 0.01"; all empty where
+    these are none, too many or too long for a name."""
+    found = differing({str(place): settings_of(run) for place, run in enumerate(runs)})
+    found = {name: texts for name, texts in found.items() if explaining(name)}
+    if len(found) > MOST_SETTINGS:
+        return ["" for _ in runs]
+    said = [
+        ", ".join(f"{short_label(name)} {texts[str(place)]}" for name, texts in found.items())
+        for place in range(len(runs))
+    ]
+    return said if max(map(len, said)) <= LONGEST else ["" for _ in runs]
 
 
 def _starts(runs: Sequence[Run]) -> list[str]:

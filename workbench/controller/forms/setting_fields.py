@@ -13,6 +13,7 @@ from workbench.losses.loss import LossName
 from workbench.settings.config import OptimizerName, ScheduleName, TrainingConfig
 from workbench.settings.device import PROFILES, Device
 from workbench.settings.lora import LoraOptions
+from workbench.settings.setting_labels import LABELS
 
 OWN_NUMBERS = "own numbers"
 YES, NO = "yes", "no"
@@ -57,46 +58,16 @@ OTHER = {
 }
 """Arguments of `train` besides the configuration: label and description."""
 
-LABELS: Mapping[str, tuple[str, str]] = {
-    "epochs": ("Epochs", ""),
-    "steps": ("Steps", ""),
-    "batch_size": ("Batch size", ""),
-    "learning_rate": ("Learning rate", "size of an optimizer step"),
-    "optimizer": ("Optimizer", "the algorithm that updates the parameters"),
-    "loss": ("Loss function", "what is minimized"),
-    "lr_schedule": ("Schedule", ""),
-    "lr_warmup_steps": ("Warm-up steps", ""),
-    "lr_power": ("Schedule power", ""),
-    "weight_decay": ("Weight decay", ""),
-    "max_grad_norm": ("Clip gradients to", ""),
-    "gradient_accumulation": ("Accumulate batches", ""),
-    "evaluate": ("Evaluate", ""),
-    "evaluate_every": ("Evaluate every (steps)", ""),
-    "early_stopping": ("Early stopping after", ""),
-    "layer_statistics_every": ("Layer statistics every (steps)", ""),
-    "requires_grad": ("Train only", ""),
-    "lora": ("LoRA", ""),
-    "lora.rank": ("LoRA rank", ""),
-    "lora.alpha": ("LoRA alpha", ""),
-    "lora.targets": ("LoRA targets", ""),
-    "lora.seed": ("LoRA seed", ""),
-    "checkpoint_every": ("Checkpoint every (steps)", ""),
-    "checkpoint_every_s": ("Checkpoint every (s)", ""),
-    "device": ("Device", "limits the worker to the cores and memory of a small device"),
-    "device.cores": ("Device cores", ""),
-    "device.memory_bytes": ("Device memory", ""),
-    "processes": ("Processes", ""),
-    "threads": ("Threads", "threads of the engine, at most the number of cores"),
-    "device_kernels": ("Workbench's kernels on device", ""),
-    "operator_kernels": ("Kernels by operator", "such as gelu=standard"),
-    "label_sparsity": ("Label sparsity on device", ""),
-    "tuning": ("Tuning", "kept, off, or a file of workbench tune"),
-    "memory_limit_bytes": ("Memory limit", ""),
-    "seed": ("Random seed", ""),
-    "warmup_steps": ("Unmeasured steps", ""),
-    **federation.LABELS,
+DESCRIPTIONS: Mapping[str, str] = {
+    "learning_rate": "size of an optimizer step",
+    "optimizer": "the algorithm that updates the parameters",
+    "loss": "what is minimized",
+    "device": "limits the worker to the cores and memory of a small device",
+    "threads": "threads of the engine, at most the number of cores",
+    "operator_kernels": "such as gelu=standard",
+    "tuning": "kept, off, or a file of workbench tune",
 }
-"""Label of each setting, and a description where that of the schema is unsuitable."""
+"""Description of a setting where that of the schema is unsuitable."""
 
 UNSET = {
     "steps": "by epochs",
@@ -211,7 +182,8 @@ def _field(name: str, defaults: Mapping[str, Any]) -> SettingField:
     outer, _, inner = name.partition(".")
     owner = OWNERS[outer] if inner else TrainingConfig
     schema = owner.model_fields.get(inner or name)
-    label, description = OTHER.get(name) or LABELS[name]
+    others = OTHER | dict(federation.LABELS)
+    label, description = others.get(name) or (LABELS[name], DESCRIPTIONS.get(name, ""))
     if schema is not None and not description:
         description = _without_none(schema.description or "")
     kind = "text"

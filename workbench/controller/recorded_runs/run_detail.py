@@ -23,6 +23,7 @@ from workbench.runs.record.duration import started_at
 from workbench.runs.record.history import evaluations_frame
 from workbench.runs.run_title import trained_by
 from workbench.settings.config import TrainingConfig
+from workbench.settings.setting_labels import setting_label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -170,7 +171,7 @@ def _settings(run: Run) -> Facts:
     if config.threads == (run.spec.get("machine") or {}).get("cores"):
         left_out.add("threads")
     return [
-        (name, _setting_text(getattr(config, name)))
+        (setting_label(name), _setting_text(getattr(config, name)))
         for name in TrainingConfig.model_fields
         if name not in left_out and getattr(config, name) != getattr(defaults, name)
     ]

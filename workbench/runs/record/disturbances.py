@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from workbench.run_folder.results.step_results import StepResults
 
@@ -18,10 +18,10 @@ def unknown_load(results: Mapping[str, StepResults]) -> str:
     ]
     if not names:
         return ""
-    verb = "was" if len(names) == 1 else "were"
-    return (
-        f"It is not known whether the machine was quiet while {', '.join(names)} {verb} measured."
-    )
+    if len(names) == 1:
+        return f"It is not known whether the machine was quiet while {names[0]} was measured."
+    named = _named(names, results)
+    return f"It is not known whether the machine was quiet while {named} were measured."
 
 
 def disturbances(results: Mapping[str, StepResults]) -> str:
@@ -35,7 +35,10 @@ def disturbances(results: Mapping[str, StepResults]) -> str:
         return (
             f"The machine was busy while {name} was measured ({by}): do not trust its throughput."
         )
-    named = ", ".join(f"{name} ({by})" for name, by in disturbed.items())
-    return (
-        f"The machine was busy while these were measured: {named}. Do not trust their throughputs."
-    )
+    named = _named(disturbed, results)
+    return f"The machine was busy while {named} were measured: do not trust their throughputs."
+
+
+def _named(some: Collection[str], results: Mapping[str, StepResults]) -> str:
+    """Their names; "these runs" where they are all."""
+    return "these runs" if len(some) == len(results) else ", ".join(some)

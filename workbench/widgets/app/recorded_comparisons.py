@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.compare import load_comparison
+from workbench.compare import Comparison, RunComparison, load_comparison
 from workbench.controller import Controller
 from workbench.controller.code.run_action_code import action_code, comparison_code
 from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparison
 from workbench.controller.steps import StepsView
-from workbench.errors import WorkbenchError
+from workbench.errors import ConfigError, WorkbenchError, value_text
 from workbench.runs import Run
 from workbench.runs.listing import Changes
 from workbench.widgets.app.app_bar import AppBar
@@ -51,6 +51,20 @@ class RecordedComparisons:
         self._reported = ""
         self.field.observe(self._on_chosen, "value")
         self.field.on_again = self._on_chosen
+
+    def show(self, job: Run | Comparison | RunComparison) -> None:
+        """Show what was started, or has ended, elsewhere; recorded runs beside each other.
+
+        Raises:
+            ConfigError: it is none of these.
+        """
+        if isinstance(job, RunComparison):
+            self.compare([*job.runs.values()])
+        elif isinstance(job, Run | Comparison):
+            self._controller.show(job)
+        else:
+            given = value_text(job)
+            raise ConfigError([f"show({given}): give a Run, as load_run returns, or a comparison."])
 
     def compare(self, runs: Sequence[Run]) -> None:
         """Compare recorded runs."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import ipywidgets
 
-from workbench.compare import Comparison
+from workbench.compare import Comparison, RunComparison
 from workbench.controller import Controller, Setup
 from workbench.controller.background.machine_watch import MachineWatch
 from workbench.controller.forms.setting_fields import COMPARISON_FIELDS
@@ -216,9 +216,9 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         """Compare the chosen engines on the chosen model, in lockstep."""
         self._controller.compare()
 
-    def show(self, job: Run | Comparison) -> None:
+    def show(self, job: Run | Comparison | RunComparison) -> None:
         """Follow a run or a comparison that was started, or has ended, elsewhere."""
-        self._controller.show(job)
+        self._recorded.show(job)
 
     def pause(self) -> None:
         """Pause before the next step, or the next burst of a comparison."""

@@ -10,6 +10,7 @@ import anywidget
 import traitlets
 
 from workbench.compare import COLUMNS, Comparison, RunComparison
+from workbench.compare.columns import TEST_LOSS
 from workbench.compare.rounds.statistics import Ratio
 from workbench.compare.verdict import ratio_numbers
 from workbench.display.number_format import loss_text
@@ -24,7 +25,8 @@ SHOWN = {
     "memory_growth_mb": ("Growth", "MB"),
     "startup_s": ("Start-up", "s"),
     "steps": ("Steps", ""),
-    "final_loss": ("Final loss", ""),
+    "final_loss": ("Final loss", "last batch"),
+    TEST_LOSS: ("Test loss", "last"),
     "max_loss_difference": ("Loss difference", "largest"),
     "status": ("Status", ""),
 }
@@ -32,11 +34,14 @@ SHOWN = {
 
 OF_TOGETHER = ("max_loss_difference",)
 """Columns that there are only for engines that were measured together."""
+OF_APART = (TEST_LOSS,)
+"""Columns that there are only for runs that were measured one by one."""
 APART = {
     "samples_per_s": "samples per second: median over about twenty rounds of the run",
     "ratio": "throughput relative to the reference; measured apart, it has no interval",
+    TEST_LOSS: "loss on the test split of the last evaluation",
 }
-"""Meaning of a column where it differs for runs that were measured one by one."""
+"""Meaning of a column for runs that were measured one by one, where it differs."""
 
 RATIO = ("ratio", "ratio_low", "ratio_high")
 """The columns of a ratio, which are sent as they are written: as in the verdict."""
@@ -116,7 +121,7 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
                 "engine": engine,
                 "note": row["pytorch_fallbacks"],
                 "cells": {
-                    **{key: _cell(row[key]) for key in (*SHOWN, "rounds")},
+                    **{key: _cell(row.get(key, math.nan)) for key in (*SHOWN, "rounds")},
                     **_ratio_cells(row),
                     **_final_loss(row),
                 },
@@ -137,7 +142,7 @@ def _columns(*, together: bool, busy: bool = False) -> list[dict[str, str]]:
             "description": meanings[key],
         }
         for key, (label, unit) in SHOWN.items()
-        if together or key not in OF_TOGETHER
+        if key not in (OF_APART if together else OF_TOGETHER)
     ]
 
 

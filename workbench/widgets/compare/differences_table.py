@@ -6,6 +6,7 @@ import anywidget
 import traitlets
 
 from workbench.compare import Comparison, RunComparison
+from workbench.settings.setting_labels import setting_label
 from workbench.widgets.bundle import bundle
 
 
@@ -25,7 +26,7 @@ class DifferencesTable(anywidget.AnyWidget):
             }
         )
     ).tag(sync=True)
-    """A setting and its value in each run."""
+    """The label of a setting and its value in each run."""
 
     def clear(self) -> None:
         """Show nothing."""
@@ -36,7 +37,7 @@ class DifferencesTable(anywidget.AnyWidget):
         frame = comparison.differences()
         runs = [*frame.columns]
         rows = [
-            {"setting": setting, "values": [*values]}
+            {"setting": setting_label(setting), "values": [*values]}
             for setting, values in zip(frame.index, frame.to_numpy().tolist(), strict=True)
         ]
         if (runs, rows) == (self.runs, self.rows):

@@ -54,6 +54,7 @@ const FORMATS: Record<string, (value: number) => string> = {
   steps: formatWhole,
   startup_s: (value) => value.toFixed(1),
   final_loss: formatLoss,
+  test_loss: formatLoss,
   max_loss_difference: formatDifference,
 };
 

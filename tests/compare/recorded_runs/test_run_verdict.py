@@ -1,0 +1,37 @@
+"""The verdict on recorded runs that were not measured in lockstep, in sentences."""
+
+from __future__ import annotations
+
+import math
+
+from workbench.compare.recorded_runs.final_losses import FinalLosses
+from workbench.compare.recorded_runs.run_verdict import unpaired_verdict
+
+
+def test_there_is_no_interval_and_no_exact_sameness() -> None:
+    found = unpaired_verdict({"a": 1.0, "b": 0.5, "c": math.inf}, "a")
+    assert found == (
+        "b is slower, 0.50 times as fast as a; measured separately, without an interval.",
+        "not in lockstep",
+        "unpaired",
+    )
+    assert "measured on different days," in unpaired_verdict({"a": 1, "b": 2}, "a", days=2).sentence
+    none = unpaired_verdict({"a": 1.0}, "a")
+    assert none == ("There is no ratio: fewer than two runs were measured.", "no ratio", "none")
+    assert unpaired_verdict({"a": 1.0, "b": math.nan}, "a").level == "none"
+
+
+def test_losses_come_first_and_many_settings_are_counted() -> None:
+    names = ["batch_size", "learning_rate", "lora.rank", "seed", "optimizer", "machine"]
+    losses = FinalLosses("Test loss, lowest first: b: 0.1; a: 0.2.", "lowest test loss: b")
+    found = unpaired_verdict({"a": 1.0, "b": 2.0}, "a", losses=losses, differing=names)
+    assert found.sentence == (
+        "Test loss, lowest first: b: 0.1; a: 0.2. Settings that differ: batch size, learning rate, "
+        "LoRA rank, 3 others. b is 2.0 times as fast as a; measured separately, without an "
+        "interval."
+    )
+
+
+def test_a_ratio_that_is_not_to_be_trusted_is_no_sentence() -> None:
+    found = unpaired_verdict({"a": 1.0, "b": 2.0}, "a", busy="The machine was busy.")
+    assert found == ("The machine was busy.", "machine was busy", "busy")

@@ -1,0 +1,102 @@
+"""The verdict on recorded runs that were not measured in lockstep."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from workbench.compare.recorded_runs.final_losses import FinalLosses
+from workbench.compare.rounds.statistics import Ratio
+from workbench.compare.verdict import BADGES, NO_RATIO, Verdict, ratio_clause
+from workbench.display.number_format import significant
+from workbench.settings.setting_labels import label_in_sentence
+
+MOST_RATIOS = 2
+"""Of more runs, the sentence has the highest ratio and the lowest."""
+MOST_SETTINGS = 4
+"""Largest number of settings that are named."""
+NO_LOSSES = FinalLosses("")
+
+
+def unpaired_verdict(
+    ratios: Mapping[str, float],
+    reference: str,
+    *,
+    losses: FinalLosses = NO_LOSSES,
+    differing: Sequence[str] = (),
+    days: int = 1,
+    busy: str = "",
+    speeds: Mapping[str, float] | None = None,
+    unlike: Mapping[str, Sequence[str]] | None = None,
+) -> Verdict:
+    """The verdict on recorded runs: their losses, which settings differ, and their speeds.
+
+    Args:
+        ratios: throughput of each run relative to the reference.
+        reference: the run that the others are compared with.
+        losses: of the runs.
+        differing: settings that differ, other than the engine.
+        days: number of distinct days on which they ran.
+        busy: a sentence on the runs that were measured on a busy machine; empty: there are none.
+        speeds: throughput of each run, in samples per second; named of those in `unlike`.
+        unlike: of each run whose speed does not compare with the reference's: what is different,
+            "model", "dataset" or both. Their ratios are ignored.
+    """
+    unlike = unlike or {}
+    known = {
+        name: ratio
+        for name, ratio in ratios.items()
+        if name not in (reference, *unlike) and math.isfinite(ratio)
+    }
+    apart = _unlike(reference, speeds or {}, unlike)
+    sentences = [losses.sentence, _settings(differing)]
+    if busy:  # ratios that are not to be trusted are no sentence
+        sentences.append(busy)
+    elif known:
+        when = "on different days" if days > 1 else "separately"
+        sentences.append(f"{_clauses(known, reference)}; measured {when}, without an interval.")
+    elif not apart:
+        sentences.append("There is no ratio: fewer than two runs were measured.")
+    sentences.append(apart)
+    sentence = " ".join(filter(None, sentences))
+    if busy:
+        return Verdict(sentence, BADGES["busy"], "busy")
+    if not known:
+        return Verdict(sentence, NO_RATIO, "none")
+    return Verdict(sentence, BADGES["unpaired"], "unpaired")
+
+
+def _settings(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    labels = [label_in_sentence(name) for name in names]
+    if len(labels) > MOST_SETTINGS:
+        labels[MOST_SETTINGS - 1 :] = [f"{len(labels) - MOST_SETTINGS + 1} others"]
+    return f"Settings that differ: {', '.join(labels)}."
+
+
+def _clauses(ratios: Mapping[str, float], reference: str) -> str:
+    names = [*ratios]
+    if len(names) > MOST_RATIOS:
+        names = [max(names, key=ratios.__getitem__), min(names, key=ratios.__getitem__)]
+    said = [
+        ratio_clause(name, reference, Ratio(ratios[name], math.nan, math.nan), paired=False)
+        for name in names
+    ]
+    if between := len(ratios) - len(names):
+        said.append(f"{between} {'other' if between == 1 else 'others'} between")
+    return ", ".join(said)
+
+
+def _unlike(
+    reference: str, speeds: Mapping[str, float], unlike: Mapping[str, Sequence[str]]
+) -> str:
+    """The speeds of runs that do not compare with the reference, and why, in a sentence."""
+    if not unlike:
+        return ""
+    known = [name for name in (reference, *unlike) if math.isfinite(speeds.get(name, math.nan))]
+    figures = [f"{name} {significant(speeds[name])}" for name in known]
+    what = dict.fromkeys(f"{each}s" for parts in unlike.values() for each in parts)
+    why = f"different {' and '.join(what)}"
+    said = f"Samples per second: {', '.join(figures)}; {why}" if figures else why.capitalize()
+    return f"{said}: their speeds do not compare."

@@ -1,0 +1,80 @@
+"""The labels of settings, wherever a person reads them."""
+
+from __future__ import annotations
+
+LABELS = {
+    "epochs": "Epochs",
+    "steps": "Steps",
+    "batch_size": "Batch size",
+    "learning_rate": "Learning rate",
+    "optimizer": "Optimizer",
+    "loss": "Loss function",
+    "lr_schedule": "Schedule",
+    "lr_warmup_steps": "Warm-up steps",
+    "lr_power": "Schedule power",
+    "weight_decay": "Weight decay",
+    "max_grad_norm": "Clip gradients to",
+    "gradient_accumulation": "Accumulate batches",
+    "evaluate": "Evaluate",
+    "evaluate_every": "Evaluate every (steps)",
+    "early_stopping": "Early stopping after",
+    "layer_statistics_every": "Layer statistics every (steps)",
+    "requires_grad": "Train only",
+    "lora": "LoRA",
+    "lora.rank": "LoRA rank",
+    "lora.alpha": "LoRA alpha",
+    "lora.targets": "LoRA targets",
+    "lora.seed": "LoRA seed",
+    "checkpoint_every": "Checkpoint every (steps)",
+    "checkpoint_every_s": "Checkpoint every (s)",
+    "device": "Device",
+    "device.cores": "Device cores",
+    "device.memory_bytes": "Device memory",
+    "processes": "Processes",
+    "threads": "Threads",
+    "device_kernels": "Workbench's kernels on device",
+    "operator_kernels": "Kernels by operator",
+    "label_sparsity": "Label sparsity on device",
+    "tuning": "Tuning",
+    "memory_limit_bytes": "Memory limit",
+    "seed": "Random seed",
+    "warmup_steps": "Unmeasured steps",
+}
+"""By name of the setting; dotted for a part of one."""
+RECORDED = {
+    "engine": "Engine",
+    "model": "Model",
+    "dataset": "Dataset",
+    "samples": "Training samples",
+    "rounds": "Rounds",
+    "machine": "Machine",
+}
+"""What a run records besides its settings."""
+SHORT = {"learning_rate": "lr", "batch_size": "batch", "lr_schedule": "lr schedule"}
+"""Where there is little room, as in the name of a run."""
+
+
+def setting_label(name: str) -> str:
+    """The label of a setting, or of what a run records: "Learning rate", "Version of torch"; its
+    name where it has no label."""
+    group, _, part = name.partition(".")
+    match group:
+        case "versions" if part:
+            return f"Version of {part}"
+        case "machine" if part:
+            return f"Machine: {part.replace('_', ' ')}"
+        case "ortmodule" if part:
+            return f"ORTModule: {part.replace('_', ' ')}"
+    return LABELS.get(name) or RECORDED.get(name) or name
+
+
+def short_label(name: str) -> str:
+    """The label of a setting in the name of a run: "lr", "batch", else as in a sentence."""
+    return SHORT.get(name) or label_in_sentence(name)
+
+
+def label_in_sentence(name: str) -> str:
+    """`setting_label` within a sentence: "learning rate", but "LoRA rank"."""
+    label = setting_label(name)
+    first = label.split(" ")[0]
+    return label[0].lower() + label[1:] if first.istitle() else label
