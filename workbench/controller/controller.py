@@ -140,7 +140,7 @@ class Controller:
         self._start_new(start_comparison, PREPARING._replace(compares=True))
 
     def accept(self, offer: Offer) -> None:
-        """Follow a run that is in progress, or resume one that was interrupted or failed."""
+        """Follow a run that is in progress, or resume one that has ended too soon."""
 
         def make() -> Job:
             run, ended = offer.run, offer.action != "follow"

@@ -24,6 +24,14 @@ def test_a_run_that_ends_while_it_is_offered_was_not_interrupted(
     assert offered_runs.offers() == []
 
 
+def test_a_stopped_run_can_be_resumed_where_it_was_stopped(digits: Dataset) -> None:
+    folder = recorded(digits)
+    changed(folder.spec_path, lambda spec: with_value(spec, "config.steps", 9))
+    changed(folder.summary_path, lambda summary: {**summary, "status": "stopped"})
+    [offer] = offered_runs.offers_of(Training.of(wb.load_run(folder.id)))
+    assert (offer.action, offer.text) == ("resume", "line on pytorch was stopped at step 4 of 9.")
+
+
 def test_a_failed_run_can_be_resumed_from_its_checkpoint(digits: Dataset) -> None:
     folder = recorded(digits)
     changed(folder.spec_path, lambda spec: with_value(spec, "config.steps", 9))
@@ -32,7 +40,7 @@ def test_a_failed_run_can_be_resumed_from_its_checkpoint(digits: Dataset) -> Non
     changed(folder.summary_path, lambda summary: {**summary, "status": "failed"})
     [offer] = offered_runs.offers_of(Training.of(wb.load_run(folder.id)))
     assert offer.action == "resume"
-    assert offer.text == "line on pytorch failed after step 4 of 9; it goes on from step 4."
+    assert offer.text == "line on pytorch failed after step 4 of 9."
     for checkpoint in folder.path.glob("checkpoint*"):
         shutil.rmtree(checkpoint) if checkpoint.is_dir() else checkpoint.unlink()
     assert offered_runs.offers_of(Training.of(wb.load_run(folder.id))) == []

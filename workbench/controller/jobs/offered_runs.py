@@ -1,4 +1,4 @@
-"""Runs and comparisons that a page offers: those in progress, interrupted ones, and failed ones."""
+"""What a page offers to go on with: runs in progress, those that ended too soon, comparisons."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ LOOKED_AT = 20
 """Number of newest runs that are searched for interrupted ones."""
 OFFERED = 3
 """Largest number of offers of a kind, the newest."""
+ENDINGS = {"failed": "failed after", "stopped": "was stopped at"}
+"""Of runs that have ended before they were completed: how this is said."""
 
 
 class Offer(NamedTuple):
@@ -27,7 +29,7 @@ class Offer(NamedTuple):
 
     id: str
     action: str
-    """"follow" a run in progress, "resume" one that was interrupted or failed, or "open" a
+    """"follow" a run in progress, "resume" one that has ended before it was completed, or "open" a
     comparison."""
     text: str
     """How it ended, in a sentence."""
@@ -64,19 +66,17 @@ def offers() -> list[Offer]:
 
 
 def offers_of(job: Job) -> list[Offer]:
-    """The failed runs of a training that can be resumed from a checkpoint."""
+    """The runs of a training that were stopped or failed and can be resumed from a checkpoint."""
     found = []
     for run in job.runs.values() if isinstance(job, Training) else ():
-        if run.status != "failed":
+        if run.status not in ENDINGS:
             continue
         (done, total), step = run.progress, latest_step(run.folder)
         if step and done < total:  # from step 0 it would only begin again
             word = step_word(run.spec)
-            text = (
-                f"{name_of(run)} failed after {word} {done:,} of {total:,}; it goes on from {word} "
-                f"{step:,}."
-            )
-            found.append(Offer(run.id, "resume", text, run))
+            text = f"{name_of(run)} {ENDINGS[run.status]} {word} {done:,} of {total:,}"
+            goes_on = "" if step == done else f"; it goes on from {word} {step:,}"
+            found.append(Offer(run.id, "resume", f"{text}{goes_on}.", run))
     return found[:OFFERED]
 
 

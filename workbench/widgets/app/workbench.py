@@ -10,6 +10,7 @@ import ipywidgets
 from workbench.compare import Comparison, RunComparison
 from workbench.controller import Controller, Setup
 from workbench.controller.background.machine_watch import MachineWatch
+from workbench.controller.forms.comparison_note import comparison_note
 from workbench.controller.forms.setting_fields import COMPARISON_FIELDS
 from workbench.controller.model.sources import model_or_name
 from workbench.controller.notebook_file import may_save
@@ -116,7 +117,9 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.artifacts = ArtifactBuilder(controller=controller)
         self.trainer = Trainer(engines=engines, controller=controller)
         self._filler = FormFiller(controller, self.models, self.trainer)
-        self.comparison_form = SettingsForm(controller.typed, COMPARISON_FIELDS)
+        self.comparison_form = SettingsForm(
+            controller.typed, COMPARISON_FIELDS, note=comparison_note
+        )
         self.comparison = ComparisonView(hint=PRESS_COMPARE)
         self._steps = StepsView(controller.setup, controller.typed, self.bar.show)
         self._code = CodeView(controller, self.code, self.comparison, lambda: self.runs.code)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import anywidget
@@ -39,12 +39,15 @@ class SettingsForm(anywidget.AnyWidget):
     """Typed texts, by name of the setting."""
     problems = traitlets.Dict().tag(sync=True)
     """Problem of each invalid setting, in a sentence, by its name."""
+    note = traitlets.Unicode().tag(sync=True)
+    """A sentence below the fields; empty: none."""
 
     def __init__(
         self,
         typed: TypedSettings,
         groups: Sequence[FieldGroup] | None = None,
         only: Collection[str] | None = None,
+        note: Callable[[TypedSettings], str] = lambda _: "",
         **kwargs: Any,
     ) -> None:
         """Create the form.
@@ -53,11 +56,13 @@ class SettingsForm(anywidget.AnyWidget):
             typed: the settings to show and change.
             groups: the fields; None: all of a training, with the defaults of the model.
             only: names of the fields to show; None: all.
+            note: returns the sentence below the fields.
         """
         super().__init__(**kwargs)
         self._typed = typed
         self._groups = groups
         self._only = only
+        self._note = note
         self.on_msg(self._on_message)
         typed.observe(self._show)
         self._show()
@@ -76,6 +81,7 @@ class SettingsForm(anywidget.AnyWidget):
             ]
             self.texts = dict(self._typed.texts)
             self.problems = self._typed.problems
+            self.note = self._note(self._typed)
 
     def _shows(self, name: str) -> bool:
         return self._only is None or name in self._only

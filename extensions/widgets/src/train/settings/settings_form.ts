@@ -17,6 +17,8 @@ interface Traits {
   texts: Record<string, string>;
   /** Problems of settings, a sentence each, by name. */
   problems: Record<string, string>;
+  /** A sentence below the fields; empty: none. */
+  note: string;
 }
 
 function render({ model, el }: RenderProps<Traits>): void {
@@ -84,13 +86,23 @@ function render({ model, el }: RenderProps<Traits>): void {
     }
   };
 
+  const note = element("p", { class: "wb-note wb-form-note" });
+  const showNote = () => {
+    note.textContent = model.get("note");
+    note.hidden = !note.textContent;
+    el.append(note); // below the fields, which were made again
+  };
+
+  model.on("change:note", showNote);
   model.on("change:groups", () => {
     rebuild();
+    showNote();
     update();
   });
   model.on("change:texts", update);
   model.on("change:problems", update);
   rebuild();
+  showNote();
   update();
 }
 
