@@ -119,10 +119,11 @@ def test_runs_are_found_sorted_labelled_deleted_and_brought_back(
     assert len(list((home / "runs").iterdir())) == 4
 
     page.keyboard.press("Enter")
-    expect(
-        page.get_by_role("img", name="Loss, throughput, memory and test accuracy of")
-    ).to_be_visible()
+    opened = page.locator(".wb-open-run")
+    for chart in ("Loss per batch", "Throughput in samples", "Memory in megabytes", "Accuracy"):
+        expect(opened.get_by_role("img", name=chart)).to_be_visible()
     page.get_by_role("button", name="Close").click()
+    expect(opened.get_by_role("img")).to_have_count(0)
 
     # A folder that vanishes while it is shown.
     for path in (home / "runs").iterdir():

@@ -223,7 +223,7 @@ def test_a_run_is_opened_with_why_it_failed(told: Told) -> None:
     assert detail.traceback == "the trace"
     assert ("Steps", "2 of 3") in detail.facts
     assert ("Batch size", "10") in detail.settings
-    assert detail.draw is not None
+    assert detail.points is not None
     assert told.outcomes[-1] == ("done", "", [])
 
 

@@ -105,8 +105,8 @@ def test_a_run_of_the_list_restores_the_page_unless_another_is_under_way(
     page = make_page(model=None, step_ms=10)
     page.runs.open_run(run.id)
     assert page.runs.wait(PATIENCE_S)
-    assert page.runs.detail.restorable
-    page.runs.detail._on_message(None, {"kind": "restore"}, None)
+    assert page.runs.opened.detail.restorable
+    page.runs.opened.detail._on_message(None, {"kind": "restore"}, None)
     assert page.runs.wait(PATIENCE_S)
     assert page.wait(PATIENCE_S)
     until(lambda: page.models.layers.layers)

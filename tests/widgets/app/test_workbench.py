@@ -509,11 +509,11 @@ def test_an_evaluation_shows_classes_by_name_and_the_worst_rows(make_page: MakeP
     check_results(page)
     page.runs.open_run(run.id)  # and one that is opened in the list
     assert page.runs.wait(PATIENCE_S)
-    assert page.runs.detail.heading == run.title
-    [opened] = page.runs.worst.engines
+    assert page.runs.opened.detail.heading == run.title
+    [opened] = page.runs.opened.worst.engines
     assert opened["rows"] == page.trainer.worst.engines[0]["rows"]
-    page.runs.detail.close_detail()
-    assert page.runs.worst.engines == []
+    page.runs.opened.detail.close_detail()
+    assert page.runs.opened.worst.engines == []
 
 
 def check_results(page: Workbench) -> None:

@@ -85,7 +85,7 @@ def test_a_deleted_run_is_not_selected_any_more_and_can_be_brought_back(
     table.selected = [first, second]
     wire.press("open", [first])
     wire.press("delete", [first])
-    assert wire.browser.detail.heading == ""
+    assert wire.browser.opened.detail.heading == ""
     assert table.selected == [second]
     assert f"for run_id in [{first!r}]:" in wire.browser.code
     assert (table.outcome, table.message, table.undo) == ("done", "Deleted 1 run.", [first])
@@ -102,15 +102,26 @@ def test_a_deleted_run_is_not_selected_any_more_and_can_be_brought_back(
     assert table.selected == [], "another selection was made since"
 
 
-def test_an_opened_run_is_shown_with_its_figure(wire: Wire, digits: Dataset) -> None:
+def test_an_opened_run_is_shown_with_its_charts(wire: Wire, digits: Dataset) -> None:
     run = wb.load_run(recorded(digits).id)
     wire.press("open", [run.id])
-    detail = wire.browser.detail
+    detail = wire.browser.opened.detail
     assert detail.heading == run.title
     assert ["Id", run.id] in detail.facts
-    assert wire.browser.worst.engines == []
-    assert detail.png.startswith("iVBOR")
+    assert wire.browser.opened.worst.engines == []
+    charts = wire.browser.opened.charts
+    assert charts.layout.display is None
+    assert charts.values()["last_step"].tolist() == [4]
     assert ["Model", "line"] in detail.facts
+    assert charts.rates == {"pytorch": pytest.approx(run.samples_per_s, nan_ok=True)}
+    nothing = wb.load_run(write_run("nothing", []).id)
+    wire.press("open", [nothing.id])
+    assert detail.heading == nothing.title
+    assert charts.layout.display == "none"
+    wire.press("open", [run.id])
+    assert charts.layout.display is None
+    wire.browser.opened.close_run()
+    assert (charts.layout.display, charts.empty) == ("none", True)
 
 
 @pytest.mark.fault
@@ -120,11 +131,11 @@ def test_an_open_run_whose_folder_is_removed_is_reported(wire: Wire, digits: Dat
     wire.press("open", [folder.id])
     shutil.rmtree(other.path)
     until(lambda: set(wire.browser.table._rows) == {folder.id})
-    assert wire.browser.detail.problem == ""
+    assert wire.browser.opened.detail.problem == ""
     shutil.rmtree(folder.path)
-    until(lambda: wire.browser.detail.problem != "")
-    assert "was removed" in wire.browser.detail.problem
-    assert wire.browser.detail.heading != "", "what was read before stays"
+    until(lambda: wire.browser.opened.detail.problem != "")
+    assert "was removed" in wire.browser.opened.detail.problem
+    assert wire.browser.opened.detail.heading != "", "what was read before stays"
 
 
 @pytest.mark.fault
@@ -151,7 +162,7 @@ def test_compared_runs_are_shown_below_as_the_app_shows_them(wire: Wire) -> None
     wire.press("open", [runs[0].id])
     wire.press("compare", [run.id for run in runs])
     browser = wire.browser
-    assert browser.detail.heading == ""
+    assert browser.opened.detail.heading == ""
     view = browser.comparison
     assert view is not None
     assert view in browser.children

@@ -1,12 +1,10 @@
-"""The details of one recorded run, as text and a figure."""
+"""The details of one recorded run."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -15,18 +13,16 @@ from workbench.controller.restore import default_settings
 from workbench.display.number_format import loss_text, megabytes, significant
 from workbench.display.quantities import duration_text
 from workbench.machine.load import Load
+from workbench.run_folder.results.step_results import StepResults
+from workbench.run_folder.run_reader import NewPoints
 from workbench.run_folder.worst_predictions import read_worst_predictions
 from workbench.runs import Run
 from workbench.runs.failure import kept_checkpoint
-from workbench.runs.figures.figure import plot_run
 from workbench.runs.record.duration import started_at
 from workbench.runs.record.history import evaluations_frame
 from workbench.runs.run_title import trained_by
 from workbench.settings.config import TrainingConfig
 from workbench.settings.setting_labels import setting_label
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 FOLDER_GONE = (
     "The folder of this run was removed by another program. This view shows its record as last "
@@ -35,6 +31,14 @@ FOLDER_GONE = (
 
 Facts = list[tuple[str, str]]
 """Names and values to show."""
+
+
+class RunPoints(NamedTuple):
+    """All that a run has recorded of its steps."""
+
+    run: Run
+    points: NewPoints
+    results: StepResults
 
 
 class RunDescription(NamedTuple):
@@ -50,22 +54,20 @@ class RunDescription(NamedTuple):
     record; may be empty."""
     traceback: str
     """Traceback of the failure, if it has one."""
-    draw: Callable[[], Figure] | None
-    """Draws the figure, which takes about a second; None if no step was taken."""
-    figure_text: str
-    """Text alternative of the figure; empty if there is to be no figure."""
+    points: RunPoints | None = None
+    """None if no step was taken, and of a federated run."""
     worst: tuple[ShownRow, ...] = ()
     """The rows of the test split that it predicted worst; empty where none are recorded."""
     worst_problem: str = ""
     """Why they cannot be shown; may be empty."""
     federated: Run | None = None
-    """The run, if it is federated: its rounds and clients are shown in place of a figure."""
+    """The run, if it is federated: its rounds and clients are shown in place of charts."""
     classes: tuple[str, ...] = ()
     """Names of the classes of its dataset, if it is federated."""
 
 
 def describe_run(run: Run) -> RunDescription:
-    """The details of a run: facts, settings and failure, and what draws its figure."""
+    """The details of a run: facts, settings and failure, and what it has recorded."""
     done, total = run.progress
     points = run.follow().poll()
     evaluations = evaluations_frame(points)
@@ -87,7 +89,6 @@ def describe_run(run: Run) -> RunDescription:
         facts.append(("Duration", duration_text(run.duration_s)))
     if len(points.loss):
         facts.append(("Last loss", loss_text(float(points.loss[-1]))))
-    charts = "Loss, throughput and memory"
     results = run.step_results(points)
     if math.isfinite(results.samples_per_s):
         facts.append(("Throughput", f"{significant(results.samples_per_s)} samples/s"))
@@ -96,8 +97,6 @@ def describe_run(run: Run) -> RunDescription:
         last = evaluations.iloc[-1]
         known = [(name, text) for name, text in METRICS if not math.isnan(last[name])]
         facts += [(text, metric_text(name, last[name])) for name, text in known]
-        if tested := [text.lower() for name, text in known if name != "loss"]:
-            charts = f"Loss, throughput, memory and {tested[0]}"
     if summary.get("peak_rss_bytes"):
         facts.append(("Peak memory", f"{megabytes(summary['peak_rss_bytes'])} MB"))
     facts += [("Tags", ", ".join(run.tags))] if run.tags else []
@@ -121,8 +120,7 @@ def describe_run(run: Run) -> RunDescription:
         settings=_settings(run),
         problem=problem,
         traceback=str(error.get("traceback", "")),
-        draw=partial(plot_run, run, points) if done and federation is None else None,
-        figure_text="" if federation else f"{charts} of {run.title} over {done:,} steps",
+        points=RunPoints(run, points, results) if done and federation is None else None,
         worst=tuple(worst),
         worst_problem=worst_problem,
         federated=run if federation else None,

@@ -50,22 +50,18 @@ UNMEASURED = "no step after those that are\nexcluded from throughput"
 """In place of a throughput curve without a point."""
 
 
-def plot_run(run: ObservedRun, points: NewPoints | None = None) -> Figure:
-    """Plot a run over its steps, see `plot_runs`; `points`: if they are read."""
-    return plot_runs({run.engine: run}, None if points is None else {run.engine: points})
+def plot_run(run: ObservedRun) -> Figure:
+    """Plot a run over its steps, see `plot_runs`."""
+    return plot_runs({run.engine: run})
 
 
-def plot_runs(
-    runs: Mapping[str, ObservedRun], read: Mapping[str, NewPoints] | None = None
-) -> Figure:
+def plot_runs(runs: Mapping[str, ObservedRun]) -> Figure:
     """Plot loss, throughput, memory and, where they were evaluated by one, a metric of runs.
 
     Args:
         runs: by the names of their curves.
-        read: their points; None: they are read.
     """
-    if read is None:
-        read = {name: run.follow().poll() for name, run in runs.items()}
+    read = {name: run.follow().poll() for name, run in runs.items()}
     evaluations = {name: _evaluations(points) for name, points in read.items()}
     metric = next((each.metric for each in evaluations.values() if each.metric), None)
     engines = ", ".join(dict.fromkeys(trained_by(run.spec) for run in runs.values()))

@@ -21,12 +21,10 @@ from workbench.runs.listing import Changes
 from workbench.runs.trash import is_deleted
 from workbench.widgets.compare import ComparisonView
 from workbench.widgets.page.code_panel import CodePanel
+from workbench.widgets.run_browser.open_run import OpenRun
 from workbench.widgets.run_browser.run_actions import RunActions
-from workbench.widgets.run_browser.run_detail import RunDetail
 from workbench.widgets.run_browser.run_table import RunTable
 from workbench.widgets.subshell import answer_while_busy
-from workbench.widgets.train.federation_view import FederationView
-from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
 
 PLAIN_TEXT = "The recorded runs: run this cell in JupyterLab to see them."
 
@@ -76,19 +74,17 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._actions: RunActions | None = None
         bases = [] if on_personalise is None else list(base_samples())
         self.table = RunTable(self._act, bases=bases)
-        self.detail = RunDetail(None if on_restore is None else self.restore)
-        self.federation = FederationView()
-        self.worst = WorstPredictionsView()
+        self.opened = OpenRun(None if on_restore is None else self.restore)
+        """The open run."""
         self.comparison: ComparisonView | None = None
         """The last comparison, where no other view shows it."""
-        self.detail.observe(self._on_heading, "heading")
-        self.detail.observe(self.show_code, "heading")
-        self.detail.observe(self._on_selected, "run_id")
+        self.opened.detail.observe(self.show_code, "heading")
+        self.opened.detail.observe(self._on_selected, "run_id")
         self.table.observe(self._on_selected, "selected")
         panel = [] if on_compare else [CodePanel(step="runs")]
         self._panel = panel[0] if panel else None
         """Shows the code where there is no bar to ask for it."""
-        self._parts = [*panel, self.table, self.detail, self.federation, self.worst]
+        self._parts = [*panel, self.table, self.opened]
         super().__init__(children=self._parts)
         self.add_class("wb-run-browser")
         self.layout.display = "block"
@@ -189,12 +185,13 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
     def close(self) -> None:
         """Close the page and end its threads."""
         self._runs.close()
+        self.opened.close()
         if self.comparison is not None:
             self.comparison.close()
         super().close()
 
     def _show_comparison(self, runs: list[Run]) -> None:
-        self.detail.close_detail()
+        self.opened.close_run()
         if self.comparison is None:
             self.comparison = ComparisonView()
             self.children = [*self._parts, self.comparison]
@@ -204,17 +201,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
     def _show_detail(self, detail: RunDescription) -> None:
         if self.comparison is not None:
             self.comparison.layout.display = "none"
-        self.detail.show(detail)
-        self.federation.clear()
-        if detail.federated is not None:
-            self.federation.show(detail.federated, detail.classes)
-        self.worst.clear()
-        self.worst.show(detail.heading, detail.worst, detail.worst_problem)
-
-    def _on_heading(self, change: Any) -> None:
-        if not change.new:  # the run was closed
-            self.federation.clear()
-            self.worst.clear()
+        self.opened.show(detail)
 
     def _on_selected(self, _: Any) -> None:
         if self.table.follows_rows:
@@ -231,7 +218,8 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
 
     def show_code(self, _: Any = None) -> None:
         """Show the code of the last action, or of the selected or open runs."""
-        opened = [self.detail.run_id] if self.detail.heading else []
+        detail = self.opened.detail
+        opened = [detail.run_id] if detail.heading else []
         selected = self.table.known(self.table.selected or opened)
         done = "" if self._actions is None else self._actions.code
         self.code = done or runs_code(selected)
@@ -263,7 +251,7 @@ class _View:
         if gone:
             names = listed([row.name or row.id for row in gone])
             self._table.show_outcome("error", f"{names}: another program removed the folder.")
-        detail = self._browser.detail
+        detail = self._browser.opened.detail
         if detail.heading and detail.run_id in changes.removed:
             detail.problem = FOLDER_GONE
         if self._browser.comparison is not None:
@@ -290,8 +278,8 @@ class _View:
         with self._table.hold_sync():
             self._table.deleted = [each._asdict() for each in deleted]
             self._table.deleted_total = total
-        if self._browser.detail.run_id in {each.id for each in deleted}:
-            self._browser.detail.close_detail()
+        if self._browser.opened.detail.run_id in {each.id for each in deleted}:
+            self._browser.opened.close_run()
 
     def show_detail(self, detail: RunDescription) -> None:
         self._browser._show_detail(detail)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Callable
 from typing import Any
 
@@ -13,12 +11,9 @@ import traitlets
 from workbench.controller.recorded_runs.run_detail import RunDescription
 from workbench.widgets.bundle import bundle
 
-DPI = 220
-"""Shown at half its size, so that it is sharp on fine screens and when it is enlarged."""
-
 
 class RunDetail(anywidget.AnyWidget):
-    """Facts, settings, failure and figure; invisible while nothing is open."""
+    """Facts, settings and failure; invisible while nothing is open."""
 
     _esm = bundle("run_detail.js")
     _css = bundle("run_detail.css")
@@ -28,9 +23,9 @@ class RunDetail(anywidget.AnyWidget):
     restorable = traitlets.Bool(False).tag(sync=True)
     """Whether there is a button to restore the settings of the run."""
     heading = traitlets.Unicode().tag(sync=True)
+    """Title of the run; empty: none is open."""
     opened = traitlets.Int(0).tag(sync=True)
     """How often a run was opened: a page scrolls to it, also if it was open."""
-    """Title of the run; empty: none is open."""
     facts = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
     """Pairs of a name and a value."""
     settings = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
@@ -38,12 +33,6 @@ class RunDetail(anywidget.AnyWidget):
     problem = traitlets.Unicode().tag(sync=True)
     """Why the run failed or was interrupted; may be empty."""
     traceback = traitlets.Unicode().tag(sync=True)
-    png = traitlets.Unicode().tag(sync=True)
-    """The figure, base64; empty if there is none."""
-    drawing = traitlets.Bool(False).tag(sync=True)
-    """Whether the figure is being drawn."""
-    figure_text = traitlets.Unicode().tag(sync=True)
-    """Text alternative of the figure; empty if there is to be no figure."""
 
     def __init__(self, restore: Callable[[str], None] | None = None, **kwargs: Any) -> None:
         """Create without a run.
@@ -56,30 +45,19 @@ class RunDetail(anywidget.AnyWidget):
         self.on_msg(self._on_message)
 
     def show(self, detail: RunDescription) -> None:
-        """Show a run, and its figure once that is drawn; callable from any thread."""
+        """Show a run; callable from any thread."""
         values: dict[str, Any] = {
             "run_id": detail.run_id,
             "facts": [list(fact) for fact in detail.facts],
             "settings": [list(setting) for setting in detail.settings],
             "problem": detail.problem,
             "traceback": detail.traceback,
-            "png": "",
-            "drawing": detail.draw is not None,
-            "figure_text": detail.figure_text,
             "heading": detail.heading,
             "opened": self.opened + 1,
         }
         with self.hold_sync():
             for name, value in values.items():
                 setattr(self, name, value)
-        if detail.draw is None:
-            return
-        buffer = io.BytesIO()
-        detail.draw().savefig(buffer, format="png", dpi=DPI)
-        if (self.run_id, self.heading) == (detail.run_id, detail.heading):
-            with self.hold_sync():
-                self.png = base64.b64encode(buffer.getvalue()).decode("ascii")
-                self.drawing = False
 
     def close_detail(self) -> None:
         """Show nothing."""

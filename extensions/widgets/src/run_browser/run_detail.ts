@@ -1,4 +1,4 @@
-// One run that was opened: facts, settings, failure, figure.
+// One run that was opened: facts, settings, failure. Its charts follow.
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
@@ -21,12 +21,6 @@ interface Traits {
   /** Why the run failed or was interrupted. */
   problem: string;
   traceback: string;
-  /** The figure, base64; empty if there is none. */
-  png: string;
-  /** Text alternative of the figure; empty: there will be none. */
-  figure_text: string;
-  /** Whether the figure is being drawn. */
-  drawing: boolean;
 }
 
 function pairs(title: string, facts: string[][]): HTMLElement[] {
@@ -58,14 +52,8 @@ function render({ model, el }: RenderProps<Traits>): void {
     restore.hidden = !model.get("restorable");
     restore.addEventListener("click", () => model.send({ kind: "restore" }));
     const title = element("h2", { tabindex: "-1", title: heading }, heading);
-    const png = model.get("png");
     const trace = model.get("traceback");
     const problem = model.get("problem");
-    const figure = png
-      ? [element("img", { srcset: `data:image/png;base64,${png} 2x`, alt: model.get("figure_text") })]
-      : model.get("figure_text")
-        ? [element("p", { class: "wb-hint" }, model.get("drawing") ? "Drawing the figure …" : "No step is recorded, so there is no figure.")]
-        : [];
     const texts = [
       ...pairs("Run", model.get("facts")),
       ...pairs("Settings that differ from their defaults", model.get("settings")),
@@ -74,7 +62,6 @@ function render({ model, el }: RenderProps<Traits>): void {
       element("div", { class: "wb-run-detail-head" }, title, restore, close),
       ...(problem ? [element("p", { class: "wb-notice wb-run-failure", "data-outcome": "error" }, problem)] : []),
       ...(trace ? [element("details", {}, element("summary", {}, "Traceback"), element("pre", {}, trace))] : []),
-      ...figure,
       ...(texts.length ? [element("div", { class: "wb-run-facts-columns" }, ...texts)] : []),
     );
     if (opened !== model.get("opened") && (shown !== "" || document.activeElement?.closest(".wb-run-table"))) {

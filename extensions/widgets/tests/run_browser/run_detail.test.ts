@@ -4,7 +4,7 @@ import { signalOfTest, WidgetModel } from "../widget_model";
 
 describe("the detail of a run", () => {
   it("is scrolled to whenever the run is opened, also if it was open", async () => {
-    const traits = { heading: "a run", opened: 1, facts: [], settings: [], problem: "", traceback: "", png: "", figure_text: "", drawing: false, run_id: "id", restorable: true };
+    const traits = { heading: "a run", opened: 1, facts: [], settings: [], problem: "", traceback: "", run_id: "id", restorable: true };
     const model = new WidgetModel(traits);
     const el = document.createElement("div");
     document.body.replaceChildren(el);
@@ -20,7 +20,7 @@ describe("the detail of a run", () => {
   });
 
   it("shows facts and why it failed, and closes", async () => {
-    const traits = { heading: "", opened: 0, facts: [["Model", "m"]], settings: [], problem: "It failed.", traceback: "T", png: "", figure_text: "Loss", drawing: false, run_id: "id", restorable: true };
+    const traits = { heading: "", opened: 0, facts: [["Model", "m"]], settings: [], problem: "It failed.", traceback: "T", run_id: "id", restorable: true };
     const model = new WidgetModel(traits);
     const el = document.createElement("div");
     const [browser, grid] = [document.createElement("div"), document.createElement("div")];
@@ -34,10 +34,6 @@ describe("the detail of a run", () => {
     model.receive("heading", "a run");
     await Promise.resolve();
     expect(el.textContent).toContain("It failed.");
-    expect(el.textContent).toContain("No step is recorded");
-    model.receive("figure_text", "");
-    await Promise.resolve();
-    expect(el.textContent).not.toContain("No step is recorded");
     const button = (name: string) => [...el.querySelectorAll("button")].find((each) => each.textContent === name);
     button("Use its settings")?.click();
     expect(model.sent).toEqual([{ kind: "restore" }]);

@@ -1,0 +1,78 @@
+"""The open recorded run, below the list of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ipywidgets
+
+from workbench.controller.recorded_runs.run_detail import RunDescription, RunPoints
+from workbench.runs.record.disturbances import disturbances, unknown_load
+from workbench.widgets.charts import MACHINE_BUSY, NOTHING_HINT, OF_ROUNDS, Charts
+from workbench.widgets.run_browser.run_detail import RunDetail
+from workbench.widgets.train.federation_view import FederationView
+from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
+
+
+class OpenRun(ipywidgets.Box):  # type: ignore[misc]
+    """Facts, charts or the rounds of federated training, and the worst-predicted rows of one run;
+    invisible while none is open. Its methods may be called from any thread."""
+
+    def __init__(self, restore: Callable[[str], None] | None = None) -> None:
+        """Create without a run.
+
+        Args:
+            restore: see `RunDetail`.
+        """
+        self.detail = RunDetail(restore)
+        self.charts = Charts()
+        self.federation = FederationView()
+        self.worst = WorstPredictionsView()
+        self.charts.layout.display = "none"
+        super().__init__(children=[self.detail, self.charts, self.federation, self.worst])
+        self.add_class("wb-open-run")
+        self.detail.observe(self._on_heading, "heading")
+
+    def show(self, description: RunDescription) -> None:
+        """Show a run."""
+        self._clear()
+        if description.points is not None:
+            self._show_charts(description.points)
+        self.detail.show(description)
+        if description.federated is not None:
+            self.federation.show(description.federated, description.classes)
+        self.worst.show(description.heading, description.worst, description.worst_problem)
+
+    def close_run(self) -> None:
+        """Show nothing."""
+        self.detail.close_detail()
+
+    def close(self) -> None:
+        """Close the view."""
+        self.charts.close()
+        super().close()
+
+    def _show_charts(self, shown: RunPoints) -> None:
+        run, results = shown.run, {shown.run.engine: shown.results}
+        key, charts = run.engine, self.charts
+        charts.reset([key], hint=NOTHING_HINT)
+        charts.name(key, run)
+        charts.add(key, shown.points, run.config.warmup_steps)
+        charts.flush()
+        unknown = unknown_load(results)
+        charts.remark = " ".join(filter(None, (disturbances(results), unknown)))
+        doubt = MACHINE_BUSY if shown.results.disturbance else "load not known" if unknown else ""
+        rates = {key: shown.results.samples_per_s}
+        charts.show_rates(rates, ", ".join(filter(None, (doubt, OF_ROUNDS))))
+        charts.layout.display = None
+
+    def _clear(self) -> None:
+        self.charts.layout.display = "none"
+        self.charts.reset([])
+        self.federation.clear()
+        self.worst.clear()
+
+    def _on_heading(self, change: Any) -> None:
+        if not change.new:  # the run was closed
+            self._clear()
