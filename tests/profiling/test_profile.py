@@ -130,10 +130,12 @@ def test_times_that_exceed_the_step_are_scaled_to_it_with_a_notice() -> None:
     assert [time.us for time in found.times] == pytest.approx([72_750, 24_250])
     assert [row["share"] for row in by_operator(found)] == pytest.approx([1.0])
     assert "1.5 times the step" in wall_sentence(found)
-    assert "scaled to the step" in wall_sentence(found)
+    assert "so each time shown is divided by" in wall_sentence(found)
     result = Profile("net", 4, 1, 2, "here", (found,))
-    assert "scaled to the step" in str(result)
-    assert "1.5 times the step: scaled" in result.plot().axes[0].get_title(loc="left")
+    assert "so each time shown is divided by" in str(result)
+    assert "1.5 times the step: each is divided by it" in result.plot().axes[0].get_title(
+        loc="left"
+    )
     assert result.to_dict()["engines"][0]["correction"] == pytest.approx(97 / 146)
 
 

@@ -109,12 +109,12 @@ def doubt_sentence(profile: EngineProfile) -> str:
         return ""
     excess = 1 / profile.correction
     cause = (
-        f"The operators' times add up to {excess:.1f} times the step: timing, or other programs, "
-        "slowed them down."
+        "The profiler, or other programs, slowed the operators down: their times together are "
+        f"{excess:.1f} times the step"
     )
     if profile.useless:
-        return f"{cause} Do not trust them; profile again while the machine is quiet."
-    return f"{cause} The times shown are scaled to the step, from whole microseconds."
+        return f"{cause}. Do not trust them; profile again while the machine is quiet."
+    return f"{cause}, so each time shown is divided by {excess:.1f}."
 
 
 def _row(

@@ -83,7 +83,7 @@ def _second_line(profile: EngineProfile) -> str:
     if not doubt_sentence(profile):
         return measured
     excess = 1 / profile.correction
-    said = "do not trust the times" if profile.useless else "scaled to the step"
+    said = "do not trust the times" if profile.useless else "each is divided by it"
     return f"{measured} ({excess:.1f} times the step: {said})"
 
 

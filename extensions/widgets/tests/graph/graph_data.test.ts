@@ -194,6 +194,9 @@ describe("what is painted after a profile", () => {
     expect(heat.of(MATMUL)).toEqual({ share: 1, text: "30\u00a0µs" });
     expect(heat.of(FIRST)!.text).toBe("40\u00a0µs");
     expect(heat.of(NEG)).toBeNull();
+    expect(heat.incomplete).toBe(true);
+    const all = new Float32Array([30, 10, 5, NaN, NaN]); // no inputs
+    expect(new Heat(data, { engine: "ondevice", times: all, bytes: all }, "time").incomplete).toBe(false);
     expect(formatTime(1234)).toBe("1.23\u00a0ms");
   });
 

@@ -19,6 +19,8 @@ export class Heat {
   private readonly partial: Uint8Array;
   private readonly values: Float32Array;
   readonly hottest: number;
+  /** Whether an operator has no value, so that it has no colour. */
+  readonly incomplete: boolean;
   /** The value of the darkest colour: of all graphs that are shown together. */
   darkest: number;
 
@@ -35,9 +37,11 @@ export class Heat {
     this.values.forEach((value, node) => {
       if (!Number.isNaN(value)) add(data.groupOf[node]!, value);
     });
+    const known = (node: number) => data.kind(node) !== "operator" || !Number.isNaN(this.values[node]!);
+    this.incomplete = ![...this.values.keys()].every(known);
     this.partial = new Uint8Array(data.groupLabels.length);
     data.groupOf.forEach((group, node) => {
-      if (by === "memory" && data.kind(node) === "operator" && Number.isNaN(this.values[node]!)) this.partial[group] = 1;
+      if (by === "memory" && !known(node)) this.partial[group] = 1;
     });
     for (let group = this.byGroup.length - 1; group > 0; group--) {
       this.partial[data.groupParents[group]!]! |= this.partial[group]!;

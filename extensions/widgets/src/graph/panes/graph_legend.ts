@@ -10,7 +10,8 @@ export function legendEntries(heat: Heat | null, graphs: readonly GraphData[]): 
   if (heat) {
     const scale = element("span", { class: "wb-heat-scale", "aria-hidden": "true" });
     const text = heat.by === "time" ? "time of a node in one step" : "memory of a node's results";
-    return [element("li", {}, "0 ", scale, ` ${heat.format(heat.darkest)}: ${text}`)];
+    const unknown = heat.incomplete ? "; no colour: not known" : "";
+    return [element("li", {}, "0 ", scale, ` ${heat.format(heat.darkest)}: ${text}${unknown}`)];
   }
   const there = new Set<MadeBy>();
   for (const data of graphs) {

@@ -49,7 +49,8 @@ export class SidePanel {
     }
     this.root.classList.add("wb-selection");
     const { data } = pane;
-    const heat = pane.heat?.of(item)?.text ?? "";
+    const measured = pane.heat !== null && (item < 0 || data.kind(item) === "operator");
+    const heat = pane.heat?.of(item)?.text ?? (measured ? "not known" : "");
     const spoken = item < 0 ? `group, ${data.sizes[-item]!} nodes` : data.names[item]!;
     const origin = item < 0 ? "" : MARKS[data.madeBy(item)].label;
     const mark = origin && origin !== MARKS.export.label ? `, ${origin}` : "";
