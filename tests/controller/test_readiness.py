@@ -52,9 +52,9 @@ def test_generation_of_artifacts_is_reported_from_start_to_end() -> None:
         ("done", "Profiled digits-mlp: ondevice 0.50 ms per step."),
         (
             "paused",
-            "Profiled digits-mlp: ondevice 1.00 ms per step. The profiler, or other programs, slowed "
-            "the operators down: their times together are 9.0 times the step. Do not trust them; "
-            "profile again while the machine is quiet.",
+            "Profiled digits-mlp: ondevice 1.00 ms per step. The profiler, or other programs, "
+            "slowed the operators down: their times together are 9.0 times the step. Do not trust "
+            "them; profile again while the machine is quiet.",
         ),
         ("error", "The profile names no nodes."),
     ]
