@@ -196,11 +196,13 @@ def test_recorded_runs_have_no_rounds() -> None:
     assert list(table["status"]) == ["completed", "completed", "stopped"]
     assert (table.index.name, both.ended) == ("run", True)
     assert repr(both) == "<RunComparison of slow, fast, none>"
-    assert both.caption.startswith("model-a on rows, batch 10, 1 thread; a processor")
+    assert both.caption.startswith(
+        "model-a on rows, batch 10, adamw with lr 0.001, 1 thread; a processor"
+    )
     other = write_run("b", [], {"status": "stopped"}, warmup_steps=1)
     other.rename("other")
     same, differs = compare_runs([slow, other, fast]).caption.split(" | ")
-    assert same.startswith("slow, fast: model-a on rows, batch 10, 1 thread; a processor")
+    assert same.startswith("slow, fast: model-a on rows, batch 10, adamw with lr 0.001, 1 thread; ")
     assert differs.startswith("other: model-b on rows")
     two = write_run("a", [], {"status": "stopped"}, engine="pytorch", processes=2)
     assert "batch 10, 2 processes of 1 thread; " in compare_runs([two]).caption

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.runs.run_title import step_word
 from workbench.settings.engines import GraphKind
+from workbench.settings.setting_labels import setting_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,13 +34,13 @@ def explaining(name: str) -> bool:
 def settings_of(run: Run) -> dict[str, Any]:
     """Everything that could explain a difference: settings, model, dataset, machine, versions.
 
-    What a tuning chose stands in the settings that it changed; the rest of its note is no setting.
+    `length` stands for `steps` and `epochs`, of which a run has one. What a tuning chose stands in
+    the settings that it changed; the rest of its note is no setting.
     """
     found = dict(_flat(run.config.model_dump(exclude={"tuning"})))
-    if run.config.steps is not None:
-        found["epochs"] = NOT_USED
-    if step_word(run.spec) == "round":
-        found["rounds"] = found.pop("steps")
+    steps, epochs = found.pop("steps"), found.pop("epochs")
+    count, unit = (epochs, "epoch") if steps is None else (steps, step_word(run.spec))
+    found = {"length": f"{count:,} {unit}{'' if count == 1 else 's'}", **found}
     if run.config.graphs != GraphKind.ORTMODULE:
         found |= {name: NOT_USED for name in found if name.startswith("ortmodule.")}
     for name in RECORDED:
@@ -60,7 +61,7 @@ def differing(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, 
     names = dict.fromkeys(name for every in settings.values() for name in every)
     found = {}
     for name in names:
-        texts = {run: _text(every.get(name)) for run, every in settings.items()}
+        texts = {run: setting_text(name, every.get(name)) for run, every in settings.items()}
         if len({*texts.values()} - {NOT_USED}) > 1:
             found[name] = texts
     return found
@@ -81,11 +82,3 @@ def _flat(entries: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
             yield from _flat(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(str, value)) or "none"
-    if isinstance(value, float):
-        return repr(value).removesuffix(".0")  # as it is typed: 1000
-    return "not set" if value is None else str(value)

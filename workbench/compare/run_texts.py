@@ -17,14 +17,18 @@ MOST_PATTERNS = 2
 
 
 def caption_of(runs: Mapping[str, Run], plan: LockstepPlan) -> str:
-    """Model, dataset, settings and machine of runs that are measured in lockstep."""
+    """Model, dataset, main settings and machine of runs that are measured in lockstep."""
     run = next(iter(runs.values()))
     return (
-        f"{run.spec['model']} on {run.spec['dataset']}, batch {run.config.batch_size}, "
+        f"{run.spec['model']} on {run.spec['dataset']}, {_optimizer_text(run.config)}, "
         f"{plan.total} steps, first {plan.unmeasured} not measured"
         f"{trained_text(run.config)}, {_threads_text(runs)}; "
         f"{machine_sentence(run.spec.get('machine'))}"
     )
+
+
+def _optimizer_text(config: TrainingConfig) -> str:
+    return f"batch {config.batch_size}, {config.optimizer} with lr {config.learning_rate:g}"
 
 
 def _threads_text(runs: Mapping[str, Run]) -> str:
@@ -120,10 +124,13 @@ def few_measured(steps: Mapping[str, int]) -> str:
 def shared_caption(runs: Mapping[str, Run]) -> str:
     """Model, dataset and machine of runs; those for which they are equal stand together."""
     names: dict[str, list[str]] = {}
+    # Where they differ, they are among the settings that do.
+    optimizers = {_optimizer_text(run.config) for run in runs.values()}
+    optimizer = f", {next(iter(optimizers))}" if len(optimizers) == 1 else ""
     for name, run in runs.items():
         config = run.config
         text = (
-            f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}"
+            f"{run.spec['model']} on {run.spec['dataset']}{optimizer}"
             f"{trained_text(config)}, "
             f"{thread_count(config.threads_of_a_process, config.processes)}; "
             f"{machine_sentence(run.spec.get('machine'))}"

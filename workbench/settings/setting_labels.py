@@ -1,6 +1,10 @@
-"""The labels of settings, wherever a person reads them."""
+"""Labels and values of settings in words, wherever a person reads them."""
 
 from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
 
 LABELS = {
     "epochs": "Epochs",
@@ -48,9 +52,29 @@ RECORDED = {
     "samples": "Training samples",
     "rounds": "Rounds",
     "machine": "Machine",
+    "length": "Length",
 }
-"""What a run records besides its settings."""
-SHORT = {"learning_rate": "lr", "batch_size": "batch", "lr_schedule": "lr schedule"}
+"""What a run records besides its settings, and what stands for several of them."""
+UNSET = {
+    "steps": "by epochs",
+    "max_grad_norm": "no clipping",
+    "evaluate_every": "after each epoch",
+    "early_stopping": "never",
+    "layer_statistics_every": "not recorded",
+    "weight_decay": "by optimizer",
+    "requires_grad": "all parameters",
+    "checkpoint_every": "after an epoch",
+    "checkpoint_every_s": "not by time",
+    "device": "this machine",
+    "device.cores": "all of this machine",
+    "device.memory_bytes": "not limited",
+    "memory_limit_bytes": "no limit",
+    "threads": "all cores",
+    "base": "the model's own weights",
+    "base_except": "none",
+}
+"""Effective value of a setting that is None, or depends on the machine."""
+SHORT = {"learning_rate": "lr", "batch_size": "batch", "lr_schedule": "lr schedule", "length": ""}
 """Where there is little room, as in the name of a run."""
 
 
@@ -69,8 +93,9 @@ def setting_label(name: str) -> str:
 
 
 def short_label(name: str) -> str:
-    """The label of a setting in the name of a run: "lr", "batch", else as in a sentence."""
-    return SHORT.get(name) or label_in_sentence(name)
+    """The label of a setting in the name of a run: "lr", "batch", else as in a sentence; empty
+    where the value needs none."""
+    return SHORT[name] if name in SHORT else label_in_sentence(name)
 
 
 def label_in_sentence(name: str) -> str:
@@ -78,3 +103,19 @@ def label_in_sentence(name: str) -> str:
     label = setting_label(name)
     first = label.split(" ")[0]
     return label[0].lower() + label[1:] if first.istitle() else label
+
+
+def setting_text(name: str, value: Any) -> str:
+    """The value of a setting in words: "0.01", "yes", "by epochs" of no number of steps."""
+    if value is None:
+        return UNSET.get(name, "not set")
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, BaseModel):
+        changed = value.model_dump(exclude_defaults=True)
+        return ", ".join(f"{part}={each}" for part, each in changed.items())
+    if isinstance(value, tuple | list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, float) and float(f"{value:g}") == value:
+        return f"{value:g}"  # 1e+12 in place of 13 digits
+    return str(value)

@@ -99,8 +99,22 @@ def test_without_a_test_loss_of_each_the_losses_are_those_of_the_last_batch() ->
     diverged = write_run("same", [steps(1, [1.0], [None])], DONE, engine="ortmodule")
     found = compare_runs([tested, untested, nothing, diverged]).verdict().sentence
     assert found.startswith(
-        "Loss of the last batch, lowest first: pytorch: 1.7900; fake: 2.0000; ortmodule: not "
-        "finite. "
+        "Loss of the last batch, lowest first: pytorch: 1.7900 at step 22; fake: 2.0000 at step 2; "
+        "ortmodule: not finite at step 1. "
+    )
+
+
+def test_runs_that_were_not_tested_are_named_after_those_that_were() -> None:
+    first, second = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25)
+    append(second.folder.events_path, [{**EVALUATION, "step": 20, "loss": 0.25, "accuracy": None}])
+    failed = write_run("same", [steps(1, [1.0])], {"status": "failed"}, engine="ondevice")
+    assert (
+        compare_runs([first, second, failed])
+        .verdict()
+        .sentence.startswith(
+            "Test loss, lowest first: fake: 0.2500 at step 20; pytorch: 0.5000 at step 22 "
+            "(accuracy 75.0 %); ondevice: not tested. "
+        )
     )
 
 
@@ -269,9 +283,12 @@ def test_a_comparison_of_an_older_version_tells_of_its_runs_that_the_machine_was
 
 def test_the_caption_says_what_is_trained() -> None:
     partly = recorded("partly", 0.5, requires_grad=["head.*", "*.bias"])
-    assert ", batch 10, trained parameters: head.*, *.bias, " in compare_runs([partly]).caption
+    assert (
+        ", batch 10, adamw with lr 0.001, trained parameters: head.*, *.bias, "
+        in compare_runs([partly]).caption
+    )
     lora = recorded("lora", 0.5, engine="ondevice", lora={"rank": 2})
-    assert ", batch 10, LoRA of rank 2, " in compare_runs([lora]).caption
+    assert ", adamw with lr 0.001, LoRA of rank 2, " in compare_runs([lora]).caption
 
 
 def test_a_setting_that_a_run_does_not_have_differs() -> None:

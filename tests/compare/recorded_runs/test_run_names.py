@@ -70,7 +70,7 @@ def test_a_name_has_what_distinguishes_the_run(
         ([{}, {"learning_rate": 0.5}], ["pytorch · lr 0.001", "pytorch · lr 0.5"]),
         (
             [{"learning_rate": 0.5, "batch_size": 4}, {"learning_rate": 0.25, "batch_size": 8}],
-            ["pytorch · batch 4, lr 0.5", "pytorch · batch 8, lr 0.25"],
+            ["pytorch · lr 0.5, batch 4", "pytorch · lr 0.25, batch 8"],
         ),
         (
             [{}, {"learning_rate": 0.5}, {"learning_rate": 0.5}],
@@ -81,6 +81,22 @@ def test_a_name_has_what_distinguishes_the_run(
             ],
         ),
         ([{}, {"engine": "ondevice", "learning_rate": 0.5}], ["pytorch", "ondevice"]),
+        (
+            [{"steps": 200, "evaluate": False}, {"epochs": 40}],
+            ["pytorch · 200 steps, evaluate no", "pytorch · 40 epochs, evaluate yes"],
+        ),
+        (
+            [
+                {"seed": 1, "learning_rate": 0.5, "batch_size": 4},
+                {"seed": 2, "learning_rate": 0.5, "batch_size": 8},
+                {"seed": 3, "learning_rate": 0.25, "batch_size": 8},
+            ],
+            [
+                "pytorch · lr 0.5, batch 4",
+                "pytorch · lr 0.5, batch 8",
+                "pytorch · lr 0.25, batch 8",
+            ],
+        ),
     ],
 )
 def test_runs_of_an_engine_are_named_by_the_settings_that_differ(
@@ -91,8 +107,7 @@ def test_runs_of_an_engine_are_named_by_the_settings_that_differ(
 
 def test_more_settings_than_a_name_can_hold_are_left_to_the_table() -> None:
     other = {"learning_rate": 0.5, "batch_size": 4, "optimizer": "sgd"}
-    runs = [run_of(), run_of(after_s=5, **other)]
-    assert distinct_names(runs) == ["pytorch · 09:30:15", "pytorch · 09:30:20"]
+    assert distinct_names([run_of(), run_of(**other)]) == ["pytorch · lr 0.001", "pytorch · lr 0.5"]
     long = [run_of(requires_grad=["a" * 40]), run_of(after_s=5, requires_grad=["b"])]
     assert distinct_names(long) == ["pytorch · 09:30:15", "pytorch · 09:30:20"]
 

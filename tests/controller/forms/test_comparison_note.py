@@ -7,21 +7,26 @@ from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.setup import Setup
 
 
-def test_only_settings_that_a_comparison_uses_are_named() -> None:
+def test_settings_that_a_comparison_uses_are_named_with_their_values() -> None:
     typed = TypedSettings(Setup())
-    assert comparison_note(typed).endswith("which are the model's defaults now.")
-    typed.type("epochs", "3")
-    typed.type("evaluate_every", "5")
+    defaults = "The next comparison has the settings of Train, which are the model's defaults now."
+    assert comparison_note(typed) == defaults
     typed.type("comparison_steps", "50")
     typed.type("detached", "yes")
     typed.type("federation", "yes")
     typed.type("federation.clients", "4")
     typed.type("lora.rank", "4")  # while LoRA is off
-    assert comparison_note(typed).endswith("which are the model's defaults now.")
+    assert comparison_note(typed) == defaults
+    typed.type("epochs", "3")
+    typed.type("evaluate_every", "5")
+    assert comparison_note(typed) == (
+        f"{defaults} It does not use: epochs, evaluate every (steps)."
+    )
     typed.type("batch_size", " 64 ")
+    typed.type("learning_rate", "fast")
     typed.type("lora", "yes")
     typed.type("requires_grad", "layer" * 30)
-    assert comparison_note(typed) == (
-        "Compare trains with the settings of Train: batch size 64, train only "
-        f"{'layer' * 12}…, LoRA yes, LoRA rank 4."
+    assert comparison_note(typed).startswith(
+        "The next comparison has the settings of Train: batch size 64, learning rate fast (wrong), "
+        f"train only {'layer' * 12}…, LoRA yes, LoRA rank 4. It does not use: "
     )

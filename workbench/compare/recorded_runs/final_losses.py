@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from workbench.display.number_format import loss_text
 from workbench.run_folder.run_reader import NewPoints
@@ -15,7 +15,8 @@ MOST_NAMED = 4
 
 
 class FinalLosses(NamedTuple):
-    """The last test loss of each run, or of the last batch where some were not tested."""
+    """The last test loss of each run that was tested; where fewer than two were, the loss of each
+    last batch."""
 
     sentence: str
     """The losses, lowest first, or why they do not compare; empty: there are fewer than two."""
@@ -45,34 +46,54 @@ def final_losses(runs: Mapping[str, Run], points: Mapping[str, NewPoints]) -> Fi
     ):
         if len(values) > 1:
             return FinalLosses(f"Their losses do not compare: they are of different {what}.")
-    evaluations = {name: _last_evaluation(points[name]) for name in runs}
-    tested = all(evaluations.values())
-    losses = {
-        name: _number(evaluations[name].get("loss")) if tested else float(points[name].loss[-1])
-        for name in runs
+    evaluations = {name: found for name in runs if (found := _last_evaluation(points[name]))}
+    tested = len(evaluations) > 1
+    final = {
+        name: _of_test(evaluations[name]) if tested else _of_batch(points[name])
+        for name in (evaluations if tested else runs)
     }
-    what = "test loss" if tested else "loss of the last batch"
-    order = sorted(losses, key=lambda name: (not math.isfinite(losses[name]), losses[name]))
-    texts = [f"{name}: {_text(losses[name], evaluations[name], tested)}" for name in order]
+    order = sorted(final, key=lambda name: (not math.isfinite(final[name].loss), final[name].loss))
+    one_step = len({each.step for each in final.values()}) == 1
+    texts = [f"{name}: {_text(final[name], with_step=not one_step)}" for name in order]
     if len(texts) > MOST_NAMED:
         texts[MOST_NAMED - 1 : -1] = [f"{len(texts) - MOST_NAMED} others"]
-    lowest = f"lowest {what}: {order[0]}" if _is_lowest(losses, order) else ""
+    texts += [f"{name}: not tested" for name in runs if name not in final]
+    what = "test loss" if tested else "loss of the last batch"
+    lowest = f"lowest {what}: {order[0]}" if _is_lowest(final, order) else ""
     return FinalLosses(f"{what.capitalize()}, lowest first: {'; '.join(texts)}.", lowest)
 
 
-def _is_lowest(losses: Mapping[str, float], order: list[str]) -> bool:
+class _Final(NamedTuple):
+    loss: float
+    step: int
+    accuracy: float = math.nan
+    """0 to 1; NaN where there is none."""
+
+
+def _of_test(evaluation: Mapping[str, Any]) -> _Final:
+    loss, accuracy = (_number(evaluation.get(name)) for name in ("loss", "accuracy"))
+    return _Final(loss, int(evaluation["step"]), accuracy)
+
+
+def _of_batch(points: NewPoints) -> _Final:
+    return _Final(float(points.loss[-1]), int(points.step[-1]))
+
+
+def _is_lowest(final: Mapping[str, _Final], order: list[str]) -> bool:
     """Whether one is lower than all others, in the digits that are shown."""
-    first, second = (losses[name] for name in order[:2])
+    first, second = (final[name].loss for name in order[:2])
     return math.isfinite(first) and loss_text(first) != loss_text(second)
 
 
-def _text(loss: float, evaluation: Mapping[str, object], tested: bool) -> str:
-    accuracy = _number(evaluation.get("accuracy")) if tested else math.nan
-    right = f" (accuracy {100 * accuracy:.1f} %)" if math.isfinite(accuracy) else ""
-    return f"{loss_text(loss)}{right}"
+def _text(final: _Final, *, with_step: bool) -> str:
+    step = f" at step {final.step:,}" if with_step else ""
+    known = math.isfinite(final.accuracy)
+    return f"{loss_text(final.loss)}{step}" + (
+        f" (accuracy {100 * final.accuracy:.1f} %)" if known else ""
+    )
 
 
-def _last_evaluation(points: NewPoints) -> Mapping[str, object]:
+def _last_evaluation(points: NewPoints) -> Mapping[str, Any]:
     found = (each for each in reversed(points.events) if each.get("event") == "evaluation")
     return next(found, {})
 

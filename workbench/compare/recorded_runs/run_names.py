@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 
-from workbench.compare.differences import differing, explaining, settings_of
+from workbench.compare.differences import NOT_USED, differing, explaining, settings_of
 from workbench.run_folder.labels import labels_or_problem
 from workbench.runs import Run
 from workbench.runs.record.duration import started_at
@@ -12,8 +13,9 @@ from workbench.runs.run_title import start_text, trained_by
 from workbench.settings.setting_labels import short_label
 
 MOST_SETTINGS = 2
-"""Runs of which more settings differ are told apart by their start: the name of one that has some
-of these settings would hide the others."""
+"""Largest number of settings in a name."""
+FIRST = ("learning_rate", "batch_size", "optimizer", "length", "loss", "requires_grad", "lora.rank")
+"""Settings that come first in a name, in this order."""
 LONGEST = 40
 """Of the settings in a name, in characters."""
 SEPARATOR = " · "
@@ -60,17 +62,30 @@ def _alike(names: Sequence[str]) -> list[list[int]]:
 
 
 def _setting_texts(runs: Sequence[Run]) -> list[str]:
-    """The settings of each that the others do not have, as "lr 0.01"; all empty where
-    these are none, too many or too long for a name."""
+    """The settings that tell runs apart, as "lr 0.01": all that differ, or where these are too many
+    the first one or two that do; all empty where none do, or these are too long for a name."""
     found = differing({str(place): settings_of(run) for place, run in enumerate(runs)})
-    found = {name: texts for name, texts in found.items() if explaining(name)}
-    if len(found) > MOST_SETTINGS:
-        return ["" for _ in runs]
-    said = [
-        ", ".join(f"{short_label(name)} {texts[str(place)]}" for name, texts in found.items())
-        for place in range(len(runs))
-    ]
-    return said if max(map(len, said)) <= LONGEST else ["" for _ in runs]
+    names = sorted(filter(explaining, found), key=_importance)
+    every = [names]
+    if len(names) > MOST_SETTINGS:
+        sizes = range(1, MOST_SETTINGS + 1)
+        every = [list(some) for size in sizes for some in combinations(names, size)]
+        every.sort(key=lambda some: any(name not in FIRST for name in some))
+    for chosen in every:
+        texts = [_text(found, chosen, str(place)) for place in range(len(runs))]
+        distinct = len(set(texts)) == len(texts) or chosen is names
+        if distinct and max(map(len, texts)) <= LONGEST:
+            return texts
+    return ["" for _ in runs]
+
+
+def _importance(name: str) -> int:
+    return FIRST.index(name) if name in FIRST else len(FIRST)
+
+
+def _text(found: Mapping[str, Mapping[str, str]], names: Sequence[str], run: str) -> str:
+    values = ((name, found[name][run]) for name in names)
+    return ", ".join(f"{short_label(n)} {text}".strip() for n, text in values if text != NOT_USED)
 
 
 def _starts(runs: Sequence[Run]) -> list[str]:

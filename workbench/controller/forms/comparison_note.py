@@ -13,21 +13,23 @@ LONGEST = 60
 
 
 def comparison_note(typed: TypedSettings) -> str:
-    """As "Compare trains with the settings of Train: batch size 64, learning rate 0.01."."""
-    texts = typed.texts
-    given = [
-        f"{label_in_sentence(name)} {_short(texts[name].strip())}"
-        for name in FIELDS
-        if texts.get(name, "").strip() and _taken_over(name) and applies(name, texts)
-    ]
-    if not given:
-        return "Compare trains with the settings of Train, which are the model's defaults now."
-    return f"Compare trains with the settings of Train: {', '.join(given)}."
+    """As "The next comparison has the settings of Train: batch size 64, learning rate 0.01. It does
+    not use: epochs."."""
+    given = {name: text for name, text in typed.texts.items() if text.strip() and name in FIELDS}
+    used = [name for name in FIELDS if name in given and _taken_over(name, typed)]
+    unused = [label_in_sentence(name) for name in FIELDS if name in given and name in TRAINING_ONLY]
+    said = [f"{label_in_sentence(name)} {_text(name, typed)}" for name in used]
+    values = f": {', '.join(said)}" if said else ", which are the model's defaults now"
+    rest = f" It does not use: {', '.join(unused)}." if unused else ""
+    return f"The next comparison has the settings of Train{values}.{rest}"
 
 
-def _taken_over(name: str) -> bool:
-    return name not in OF_TRAINING and not name.startswith("federation.")
+def _taken_over(name: str, typed: TypedSettings) -> bool:
+    other = name in OF_TRAINING or name.startswith("federation.")
+    return not other and applies(name, typed.texts)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+def _text(name: str, typed: TypedSettings) -> str:
+    text = typed.texts[name].strip()
+    wrong = " (wrong)" if name in typed.problems else ""
+    return (text if len(text) <= LONGEST else f"{text[:LONGEST]}…") + wrong

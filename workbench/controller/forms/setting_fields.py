@@ -13,7 +13,7 @@ from workbench.losses.loss import LossName
 from workbench.settings.config import OptimizerName, ScheduleName, TrainingConfig
 from workbench.settings.device import PROFILES, Device
 from workbench.settings.lora import LoraOptions
-from workbench.settings.setting_labels import LABELS
+from workbench.settings.setting_labels import LABELS, UNSET
 
 OWN_NUMBERS = "own numbers"
 YES, NO = "yes", "no"
@@ -68,27 +68,6 @@ DESCRIPTIONS: Mapping[str, str] = {
     "tuning": "kept, off, or a file of workbench tune",
 }
 """Description of a setting where that of the schema is unsuitable."""
-
-UNSET = {
-    "steps": "by epochs",
-    "max_grad_norm": "no clipping",
-    "evaluate_every": "after each epoch",
-    "early_stopping": "never",
-    "layer_statistics_every": "not recorded",
-    "weight_decay": "by optimizer",
-    "requires_grad": "all parameters",
-    "checkpoint_every": "after an epoch",
-    "checkpoint_every_s": "not by time",
-    "device": "this machine",
-    "device.cores": "all of this machine",
-    "device.memory_bytes": "not limited",
-    "memory_limit_bytes": "no limit",
-    "threads": "all cores",
-    "base": "the model's own weights",
-    "base_except": "none",
-    **federation.UNSET,
-}
-"""Effective value of an empty field, where the default is None or depends on the machine."""
 
 LAYOUT: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
     (
@@ -216,8 +195,9 @@ def _without_none(description: str) -> str:
 def _default_text(name: str, kind: str, value: Any) -> str:
     if kind == "switch":
         return YES if value is True else NO
-    if name in UNSET and (not value or name == "threads"):
-        return UNSET[name]
+    unset = UNSET | federation.UNSET
+    if name in unset and (not value or name == "threads"):
+        return unset[name]
     return value_as_text(value)
 
 

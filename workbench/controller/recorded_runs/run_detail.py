@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any, NamedTuple
-
-from pydantic import BaseModel
+from typing import NamedTuple
 
 from workbench.controller.recorded_runs.worst_rows import ShownRow, WorstRowsReader
 from workbench.controller.restore import default_settings
@@ -22,12 +20,15 @@ from workbench.runs.record.duration import started_at
 from workbench.runs.record.history import evaluations_frame
 from workbench.runs.run_title import trained_by
 from workbench.settings.config import TrainingConfig
-from workbench.settings.setting_labels import setting_label
+from workbench.settings.setting_labels import setting_label, setting_text
 
 FOLDER_GONE = (
     "The folder of this run was removed by another program. This view shows its record as last "
     "read; the run cannot be resumed or exported any more."
 )
+
+LONGEST = 120
+"""Of a setting, in characters."""
 
 Facts = list[tuple[str, str]]
 """Names and values to show."""
@@ -169,19 +170,11 @@ def _settings(run: Run) -> Facts:
     if config.threads == (run.spec.get("machine") or {}).get("cores"):
         left_out.add("threads")
     return [
-        (setting_label(name), _setting_text(getattr(config, name)))
+        (setting_label(name), _shortened(setting_text(name, getattr(config, name))))
         for name in TrainingConfig.model_fields
         if name not in left_out and getattr(config, name) != getattr(defaults, name)
     ]
 
 
-def _setting_text(value: Any) -> str:
-    if isinstance(value, BaseModel):
-        changed = value.model_dump(exclude_defaults=True)
-        value = ", ".join(f"{name}={each}" for name, each in changed.items())
-    if isinstance(value, tuple):
-        value = ", ".join(map(str, value))
-    text = str(value)
-    if isinstance(value, float) and float(f"{value:g}") == value:
-        text = f"{value:g}"  # 1e+12 in place of 13 digits
-    return text if len(text) <= 120 else f"{text[:120]}…"
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
