@@ -205,7 +205,7 @@ def test_recorded_runs_have_no_rounds() -> None:
     assert same.startswith("slow, fast: model-a on rows, batch 10, adamw with lr 0.001, 1 thread; ")
     assert differs.startswith("other: model-b on rows")
     two = write_run("a", [], {"status": "stopped"}, engine="pytorch", processes=2)
-    assert "batch 10, 2 processes of 1 thread; " in compare_runs([two]).caption
+    assert "adamw with lr 0.001, 2 processes of 1 thread; " in compare_runs([two]).caption
     reversed_table = compare_runs([none, slow]).table()
     assert list(reversed_table["ratio"]) == pytest.approx([NAN, 1.0], nan_ok=True)
     assert not compare_runs([slow, write_run("d", [])]).ended

@@ -41,8 +41,7 @@ export class Toolbar {
     const table = element(
       "button",
       { type: "button", class: "wb-toggle", "aria-label": "Show as table" },
-      element("span", { class: "wb-long-name" }, "Show as table"),
-      element("span", { class: "wb-short-name" }, "Table"),
+      "Table",
     );
     table.setAttribute("aria-pressed", "false");
     table.addEventListener("click", () => {

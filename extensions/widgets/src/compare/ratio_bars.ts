@@ -71,7 +71,7 @@ function room(count: number): HTMLElement {
   const empty = { label: "–", text: "–", ratio: 1, interval: [], color: "", dark_color: "", dash: [] };
   const rows = Array.from({ length: count }, () => barRow(empty, () => 0, ""));
   const note = element("p", { class: "wb-note" }, "–");
-  return element("div", { class: "wb-bars-part wb-bars-room", "aria-hidden": "true" }, element("dl", { class: "wb-bars" }, ...rows), note);
+  return element("div", { class: "wb-bars-part wb-bars-room", "aria-hidden": "true" }, note, element("dl", { class: "wb-bars" }, ...rows));
 }
 
 function render({ model, el }: RenderProps<Traits>): void {
@@ -95,7 +95,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     const rows = bars.map((bar) => barRow(bar, share, reference));
     const whiskers = bars.some(({ label, interval }) => label !== reference && interval.length > 0) ? `; whiskers: 95\u00a0% interval${load}` : "";
     const note = `Throughput relative to ${reference}${whiskers}${logarithmic ? "; logarithmic lengths" : ""}`;
-    const drawn = element("div", { class: "wb-bars-part" }, element("dl", { class: "wb-bars" }, ...rows), element("p", { class: "wb-note" }, note));
+    const drawn = element("div", { class: "wb-bars-part" }, element("p", { class: "wb-note" }, note), element("dl", { class: "wb-bars" }, ...rows));
     el.replaceChildren(heading, element("div", { class: "wb-beside" }, verdict, drawn));
   };
   model.on("change", update);

@@ -65,6 +65,7 @@ class GraphView {
       onQuery: (query) => {
         this.save("query", query);
         this.followQuery();
+        if (this.matches.none) this.select(this.row.active, null); // it is no result of this search
       },
       onMatch: (by) => void this.goToMatch(by),
       onLeaveSearch: () => this.pane?.surface.focus(),
@@ -76,6 +77,10 @@ class GraphView {
     });
     this.side = new SidePanel(this.kernel, {
       onSelect: (item) => this.select(this.row.active, item),
+      onClose: () => {
+        this.select(this.row.active, null);
+        this.pane?.surface.focus();
+      },
       onToggle: (group) => void this.pane?.toggle(group),
       onOutline: () => this.fillTree(),
     });

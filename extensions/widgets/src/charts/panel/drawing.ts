@@ -6,6 +6,12 @@ import type { Line } from "../series/line";
 import type { LineStyle } from "../../theme";
 import { typeScaleOf, zoomOf } from "../../zoom";
 
+export interface Mark {
+  x: number;
+  /** What stands beside it, the longest first: the others where that has no room. */
+  texts: string[];
+}
+
 export interface DrawnLine {
   line: Line;
   style: LineStyle;
@@ -14,7 +20,7 @@ export interface DrawnLine {
   /** In CSS pixels; that of a main line where it is left out. */
   width?: number;
   /** Where something went wrong, on the horizontal axis. */
-  marks: { x: number; text: string }[];
+  marks: Mark[];
 }
 
 const WIDTH = 1.75;
@@ -39,7 +45,7 @@ export function drawLines(plot: uPlot, lines: DrawnLine[], markColor: string, ba
   const marks = lines.flatMap((each) => each.marks.filter(shown)).sort((a, b) => a.x - b.x);
   for (const { x } of marks) drawMark(plot, x, markColor);
   // The texts last: several marks stand close together where engines fail alike.
-  marks.forEach((mark, index) => drawMarkText(plot, mark, index, markColor, background));
+  fittingTexts(plot, marks).forEach((mark, index) => drawMarkText(plot, mark, index, markColor, background));
   ctx.restore();
 }
 
@@ -89,18 +95,19 @@ export function shownIndices(plot: uPlot, x: Float64Array): [number, number] {
 function stroke(plot: uPlot, x: Float64Array, y: ArrayLike<number>, first: number, last: number): void {
   const { ctx } = plot;
   const logarithmic = plot.scales["y"]?.distr === 3;
+  const floor = plot.scales["y"]?.min ?? 0; // where a loss of 0 is, which has no logarithm
   ctx.beginPath();
   let drawing = false;
   const lone: [number, number][] = [];
   for (let index = first; index <= last; index += 1) {
     const value = y[index] as number;
     // A value that is not finite breaks the line, and is marked.
-    if (!Number.isFinite(value) || (logarithmic && value <= 0)) {
+    if (!Number.isFinite(value)) {
       drawing = false;
       continue;
     }
     const left = plot.valToPos(x[index] as number, "x", true);
-    const top = plot.valToPos(value, "y", true);
+    const top = plot.valToPos(logarithmic ? Math.max(value, floor) : value, "y", true);
     if (drawing) ctx.lineTo(left, top);
     else ctx.moveTo(left, top);
     // A point between two breaks would be invisible as a line of no length.
@@ -142,6 +149,8 @@ function fillBand(plot: uPlot, x: Float64Array, band: NonNullable<Line["band"]>,
 function drawPoints(plot: uPlot, { x, y }: NonNullable<Line["points"]>, color: string, edge: string, dash: number[]): void {
   const { ctx } = plot;
   const scale = scaleOf(plot);
+  const logarithmic = plot.scales["y"]?.distr === 3;
+  const floor = plot.scales["y"]?.min ?? 0;
   const line = (width: number, of: string) => {
     ctx.lineWidth = width * scale;
     ctx.strokeStyle = of;
@@ -160,7 +169,7 @@ function drawPoints(plot: uPlot, { x, y }: NonNullable<Line["points"]>, color: s
     if (!Number.isFinite(value) || left - before < CIRCLE_SPACE * scale) continue;
     before = left;
     ctx.beginPath();
-    ctx.arc(left, plot.valToPos(value, "y", true), 3 * scale, 0, 2 * Math.PI);
+    ctx.arc(left, plot.valToPos(logarithmic ? Math.max(value, floor) : value, "y", true), 3 * scale, 0, 2 * Math.PI);
     if (edge) ctx.stroke();
     ctx.fill();
   }
@@ -185,14 +194,31 @@ function drawMark(plot: uPlot, x: number, color: string): void {
   ctx.fill();
 }
 
+/** The texts that have room in the chart, as long ones for all marks as fit; the same one stands there once. */
+function fittingTexts(plot: uPlot, marks: Mark[]): { x: number; text: string }[] {
+  const { ctx, bbox } = plot;
+  ctx.font = markFont(plot);
+  const levels = Math.max(0, ...marks.map(({ texts }) => texts.length));
+  const textsOf = (level: number) => marks.map(({ x, texts }) => ({ x, text: texts[Math.min(level, texts.length - 1)] ?? "" }));
+  let found = textsOf(0);
+  for (let level = 1; level < levels && found.some(({ text }) => ctx.measureText(text).width > bbox.width); level += 1) {
+    found = textsOf(level);
+  }
+  return found.filter(({ text }, index) => found.findIndex((other) => other.text === text) === index);
+}
+
+function markFont(plot: uPlot): string {
+  return `600 ${11 * scaleOf(plot) * typeScaleOf(plot.root)}px sans-serif`;
+}
+
 /** The text of a mark; those of several stand below each other. */
-function drawMarkText(plot: uPlot, { x, text }: DrawnLine["marks"][number], index: number, color: string, background: string): void {
+function drawMarkText(plot: uPlot, { x, text }: { x: number; text: string }, index: number, color: string, background: string): void {
   const { ctx, bbox } = plot;
   const scale = scaleOf(plot);
   const left = plot.valToPos(x, "x", true);
   ctx.fillStyle = color;
   const textScale = scale * typeScaleOf(plot.root);
-  ctx.font = `600 ${11 * textScale}px sans-serif`;
+  ctx.font = markFont(plot);
   ctx.textBaseline = "top";
   const { width } = ctx.measureText(text);
   const gap = 8 * scale;

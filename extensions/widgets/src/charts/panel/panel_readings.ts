@@ -83,8 +83,14 @@ export class PanelReadings {
 
   /** Of the curves that are shown. */
   private get lastStep(): number {
-    const { store, shown } = this.state;
-    return Math.max(0, ...shown.map(({ key }) => store.curve(key)?.overview.lastStep ?? 0));
+    return Math.max(0, ...this.state.shown.map(({ key }) => this.state.store.curve(key)?.overview.lastStep ?? 0));
+  }
+
+  /** The step of the last value of a curve: that of a metric is of an evaluation. */
+  private lastStepOf(key: string): number {
+    const curve = this.state.store.curve(key);
+    if (this.metric === "metric") return curve?.evaluations.step.at(-1) ?? 0;
+    return curve?.overview.lastStep ?? 0;
   }
 
   get options(): LineOptions {
@@ -117,10 +123,11 @@ export class PanelReadings {
     const curve = store.curve(key);
     if (this.metric !== "loss" || !curve) return [];
     const name = shown.length > 1 ? `${shown.find((look) => look.key === key)?.label ?? key} ` : "";
-    return curve.facts.incidents.map(({ kind, step }) => ({
-      x: positionOf(curve.overview, context.axis(), step),
-      text: `${name}${INCIDENTS[kind]}, ${context.stepName()} ${formatWhole(step)}`,
-    }));
+    return curve.facts.incidents.map(({ kind, step }) => {
+      const place = `${context.stepName()} ${formatWhole(step)}`;
+      const short = `${INCIDENTS[kind]}, ${place}`;
+      return { x: positionOf(curve.overview, context.axis(), step), texts: [`${name}${short}`, short, place] };
+    });
   }
 
   incidentTexts(): string {
@@ -142,8 +149,8 @@ export class PanelReadings {
    * value past the end, and the last loss is that of the end that is drawn.
    */
   valueText(key: string, withStep = true): string {
-    const { place, context, store } = this.state;
-    const last = store.curve(key)?.overview.lastStep ?? 0;
+    const { place, context } = this.state;
+    const last = this.lastStepOf(key);
     const behind = this.metric === "loss" && last < this.lastStep;
     const past = place === null ? behind : this.state.endOf(key) < place;
     if (past && !withStep) return place === null ? this.valueAtCursor(key, "") : "–";

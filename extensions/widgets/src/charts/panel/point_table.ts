@@ -53,6 +53,7 @@ function evenSteps(curves: Float64Array[], first: number, last: number): number[
     const within = steps.filter((step) => step >= first && step <= last);
     if (within.length > known.length) known = within;
   }
+  if (known.length <= ROWS) return [...known];
   const rows = Math.min(ROWS, known.length);
   const wanted = Array.from({ length: rows }, (_, row) =>
     rows === 1 ? last : first + Math.round((row * (last - first)) / (rows - 1)),

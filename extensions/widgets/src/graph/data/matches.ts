@@ -39,6 +39,11 @@ export class Matches {
     return this.found[this.at] ?? null;
   }
 
+  /** Whether something was searched for, and nothing is found. */
+  get none(): boolean {
+    return this.query !== "" && this.found.length === 0;
+  }
+
   /** Number of matches and, while one is selected, its position. */
   get text(): string {
     const total = this.found.length.toLocaleString("en");

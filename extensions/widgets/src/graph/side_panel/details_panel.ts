@@ -50,7 +50,7 @@ export class DetailsPanel {
   readonly root = element("section", { class: "wb-graph-details", "aria-label": "Details" });
   private wanted = 0;
 
-  constructor() {
+  constructor(private readonly onClose: () => void) {
     this.showNothing();
   }
 
@@ -70,7 +70,7 @@ export class DetailsPanel {
     }
     const rows = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 12);
     this.root.replaceChildren(
-      heading(data.label(item), "group"),
+      this.head(data.label(item), "group"),
       facts([
         ["Path", data.groupPaths[-item]!],
         ["Nodes", formatWhole(data.sizes[-item]!)],
@@ -83,7 +83,7 @@ export class DetailsPanel {
   async showNode(data: GraphData, node: number, heat: string, source: DetailsSource): Promise<void> {
     const number = (this.wanted += 1);
     const mark = MARKS[data.madeBy(node)];
-    const head = heading(data.op(node), data.kind(node) === "operator" ? "node" : data.kind(node));
+    const head = this.head(data.op(node), data.kind(node) === "operator" ? "node" : data.kind(node));
     this.root.replaceChildren(head, element("p", { class: "wb-hint" }, "Reading…"));
     try {
       const details = await source.details(node);
@@ -91,6 +91,12 @@ export class DetailsPanel {
     } catch (error) {
       if (number === this.wanted) this.root.replaceChildren(head, problem(error));
     }
+  }
+
+  private head(text: string, kind: string): HTMLElement {
+    const close = element("button", { type: "button", class: "wb-toggle" }, "Close");
+    close.addEventListener("click", this.onClose);
+    return element("div", { class: "wb-graph-details-head" }, element("h3", {}, text, element("small", {}, ` ${kind}`)), close);
   }
 
   private fill(head: HTMLElement, details: NodeDetails, mark: Mark, heat: string, source: DetailsSource): void {
@@ -130,10 +136,6 @@ export class DetailsPanel {
 function isWithin(data: GraphData, node: number, group: number): boolean {
   for (let each = data.groupOf[node]!; each >= 0; each = data.groupParents[each]!) if (each === group) return true;
   return false;
-}
-
-function heading(text: string, kind: string): HTMLElement {
-  return element("h3", {}, text, element("small", {}, ` ${kind}`));
 }
 
 function section(title: string, content: HTMLElement): HTMLElement {

@@ -10,6 +10,8 @@ import type { Pane } from "../panes/pane";
 
 export interface SideListener {
   onSelect: (item: Item | null) => void;
+  /** The details were closed. */
+  onClose: () => void;
   onToggle: (group: number) => void;
   /** The outline was opened, and has to be filled. */
   onOutline: () => void;
@@ -19,7 +21,7 @@ export class SidePanel {
   readonly root: HTMLElement;
   /** Not seen, but read aloud. */
   readonly said = element("div", { class: "wb-graph-said", role: "status" });
-  private readonly details = new DetailsPanel();
+  private readonly details: DetailsPanel;
   private readonly tree: NodeTree;
   private readonly outline: HTMLDetailsElement;
 
@@ -27,6 +29,7 @@ export class SidePanel {
     private readonly kernel: KernelLine,
     listener: SideListener,
   ) {
+    this.details = new DetailsPanel(listener.onClose);
     this.tree = new NodeTree(listener);
     this.outline = element("details", { class: "wb-graph-outline" }, element("summary", {}, "Outline"), this.tree.root);
     this.outline.addEventListener("toggle", listener.onOutline);

@@ -1,12 +1,12 @@
 import type uPlot from "uplot";
 import { describe, expect, it } from "vitest";
-import { drawLines } from "../../../src/charts/panel/drawing";
+import { drawLines, type Mark } from "../../../src/charts/panel/drawing";
 
 /** What is drawn of `count` evaluations in a plot of 400 pixels: circles, and dashes and colour of every line. */
 function drawn(
   count: number,
   main: number[],
-  marks: { x: number; text: string }[] = [],
+  marks: Mark[] = [],
 ): { circles: number[]; lines: string[]; texts: string[]; linesBeforeTexts: number[]; places: number[] } {
   const linesBeforeTexts: number[] = [];
   const places: number[] = [];
@@ -49,20 +49,30 @@ function drawn(
 
 describe("the mark of an incident", () => {
   it.each([[0.5, 1], [1.5, 0], [-0.1, 0]])("at %f is drawn only within what is shown", (x, count) => {
-    expect(drawn(0, [], [{ x, text: "not finite" }]).texts).toHaveLength(count);
+    expect(drawn(0, [], [{ x, texts: ["not finite"] }]).texts).toHaveLength(count);
   });
 
   it("has its text beside it, within the chart also if it is long", () => {
     const text = "x".repeat(20); // 120 pixels of 400
-    const at = (x: number) => drawn(0, [], [{ x, text }]).places[0];
+    const at = (x: number) => drawn(0, [], [{ x, texts: [text] }]).places[0];
     expect([0.1, 0.9].map(at)).toEqual([48, 232]);
     const long = "x".repeat(60);
-    expect(drawn(0, [], [{ x: 0.4, text: long }, { x: 0.6, text: long }]).places).toEqual([40, 2]);
+    expect(drawn(0, [], [{ x: 0.4, texts: [long] }, { x: 0.6, texts: [`${long}.`] }]).places).toEqual([40, 2]);
   });
 
   it("has its text over the lines of all marks", () => {
-    const { lines, linesBeforeTexts } = drawn(0, [], [{ x: 0.5, text: "a" }, { x: 0.6, text: "b" }]);
+    const { lines, linesBeforeTexts } = drawn(0, [], [{ x: 0.5, texts: ["a"] }, { x: 0.6, texts: ["b"] }]);
     expect(linesBeforeTexts).toEqual([lines.length, lines.length]);
+  });
+});
+
+describe("the marks of several curves", () => {
+  it("have shorter texts where the longest has no room, and the same one once", () => {
+    const texts = (name: string) => [`${name} ${"x".repeat(70)}`, "not finite, step 17", "step 17"];
+    const marks = [{ x: 0.4, texts: texts("one") }, { x: 0.6, texts: texts("two") }];
+    expect(drawn(0, [], marks).texts).toEqual(["not finite, step 17"]);
+    const long = [{ x: 0.4, texts: ["x".repeat(70), "y".repeat(70), "step 17"] }];
+    expect(drawn(0, [], long).texts).toEqual(["step 17"]);
   });
 });
 

@@ -8,11 +8,26 @@ describe("the mark of an incident", () => {
   const store = storeOf(part("pytorch", 0, [3, NaN], { incidents }), part("ondevice", 0, [3, NaN], { incidents }));
   const textsOf = (...shown: string[]) => {
     const readings = new PanelReadings("loss", new ViewState(store, { ...CONTEXT, curves: () => shown.map((key) => look(key)) }));
-    return shown.flatMap((key) => readings.marksOf(key)).map(({ text }) => text);
+    return shown.flatMap((key) => readings.marksOf(key)).map(({ texts }) => texts[0]);
   };
 
   it("names its curve where there are several", () => {
     expect(textsOf("pytorch")).toEqual(["not finite, step 2"]);
     expect(textsOf("pytorch", "ondevice")).toEqual(["pytorch not finite, step 2", "ondevice not finite, step 2"]);
+  });
+});
+
+describe("the value of a metric past the end of a curve", () => {
+  it("has the step of its evaluation, not that of the last step", () => {
+    const losses = Array.from({ length: 10 }, () => 1);
+    const stopped = part("stopped", 0, losses.slice(0, 7), { evaluations: [[4, 0.5, 90]] });
+    const store = storeOf(part("whole", 0, losses, { evaluations: [[4, 0.5, 90], [8, 0.4, 95]] }), stopped);
+    const state = new ViewState(store, { ...CONTEXT, curves: () => [look("whole"), look("stopped")] });
+    const metric = new PanelReadings("metric", state);
+    const loss = new PanelReadings("loss", state);
+    expect([metric.valueText("whole"), metric.valueText("stopped")]).toEqual(["95.0", "90.0"]);
+    expect(loss.valueText("stopped")).toBe("1.0000 at step 7, test 0.5000");
+    state.pointAt(9);
+    expect([metric.valueText("whole"), metric.valueText("stopped")]).toEqual(["95.0", "90.0 at step 4"]);
   });
 });

@@ -24,6 +24,14 @@ describe("the table of a chart", () => {
     ]);
   });
 
+  it("has every evaluation where there are few", () => {
+    const store = storeOf(part("a", 0, Array.from({ length: 352 }, () => 1)));
+    const table = document.createElement("table");
+    const steps = Float64Array.from([44, 88, 132, 176, 220, 264, 308, 352]);
+    fillPointTable(table, store, { title: "Accuracy", columns: [{ label: "a", steps, valueAt: () => "1" }], stepName: "step", window: null });
+    expect([...table.querySelectorAll("tbody th")].map((cell) => Number(cell.textContent))).toEqual([...steps]);
+  });
+
   it("has twelve steps of a long one, the first and the last among them", () => {
     const rows = rowsOf(storeOf(part("a", 0, Array.from({ length: 1000 }, () => 1))));
     expect(rows.length).toBe(1 + 12);
