@@ -244,7 +244,7 @@ def test_a_comparison_with_a_run_of_another_day_is_understood_from_the_screen(
         re.compile(r"^digits-mlp · fake · .*; (digits-mlp · )?fake")
     )
     differing = page.get_by_role("row").filter(
-        has=page.get_by_role("rowheader", name="learning_rate")
+        has=page.get_by_role("rowheader", name="Learning rate")
     )
     expect(differing).to_contain_text("0.5")
     figures = page.get_by_role("table").filter(has_text="Peak memory")

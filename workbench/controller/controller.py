@@ -145,8 +145,9 @@ class Controller:
         def make() -> Job:
             run, ended = offer.run, offer.action != "follow"
             run = resume(run, model=self.model_to_resume(run)) if ended else run
-            self.views.offer_accepted(run)
-            return Training.of(run)
+            if offer.training is None:
+                self.views.offer_accepted(run)
+            return Training.of(run) if offer.training is None else offer.training.resumed(run)
 
         self._start(make, new=offer.action != "follow")
 

@@ -18,6 +18,7 @@ from workbench.compare.lockstep import make_plan
 from workbench.controller.following.follower import Follower
 from workbench.controller.jobs.comparison_job import ComparisonJob
 from workbench.controller.jobs.job import worker_pids
+from workbench.controller.jobs.offered_runs import offers_of
 from workbench.controller.jobs.outcome import outcome_of, outcome_of_training
 from workbench.controller.jobs.single_step import SingleStep
 from workbench.controller.jobs.training import Training
@@ -391,11 +392,36 @@ def test_a_stop_keeps_the_engines_that_wait_from_starting(
     assert "Stopped digits-mlp on fake at step" in training.outcome
 
 
+def test_a_stopped_training_goes_on_with_its_engines(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"step_ms": 5}))
+
+    def start(_: str) -> Run:
+        return wb.train("digits-mlp", digits, engine="fake", steps=60, evaluate=False)
+
+    training = Training(start, ["pytorch", "ondevice", "ortmodule"])
+    until(lambda: training.advance() or len(training.runs) == 2)
+    until(lambda: training.runs["ondevice"].progress.done_steps > 2)
+    training.stop()
+    finish(training)
+    assert training.waiting == ["ortmodule"]
+    [offer] = offers_of(training)
+    assert offer.text.endswith(" of 60; then ortmodule will train.")
+    further = training.resumed(wb.resume(offer.run))
+    finish(further)
+    assert [run.status for run in further.runs.values()] == ["completed"] * 3
+    assert [run.id for run in further.runs.values()][:2] == [
+        run.id for run in training.runs.values()
+    ]
+    assert further.outcome.startswith("Trained digits-mlp on fake, fake and fake: 60 steps")
+
+
 def test_steps_of_an_outcome_are_written_as_in_the_status() -> None:
     recorded = [steps(1, [1.0] * 1500)]
     run = write_run("long", recorded, {"status": "stopped"}, engine="pytorch", steps=17_600)
     outcome = Training.of(run).outcome
-    assert "at step 1,500 of 17,600. Its checkpoint is kept: Runs can resume it." in outcome
+    assert "at step 1,500 of 17,600. Its checkpoint is kept." in outcome
 
 
 def test_an_engine_that_cannot_be_started_is_an_outcome_and_the_next_one_trains(
@@ -490,7 +516,7 @@ def test_a_comparison_names_the_engine_that_was_stopped_alone() -> None:
     job = ComparisonJob(Comparison("c", make_plan(30, 2), [*runs], runs=runs))
     assert job.outcome.splitlines() == [
         "Compared pytorch on model-a.",
-        "Stopped model-b on fake at step 5 of 3. Its checkpoint is kept: Runs can resume it.",
+        "Stopped model-b on fake at step 5 of 3. Its checkpoint is kept.",
     ]
     assert job.comparison.verdict().sentence.endswith("ondevice was stopped at step 5 of 3.")
     runs["ondevice"].delete()

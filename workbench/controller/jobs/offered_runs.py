@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from workbench.controller.jobs.job import Job
-from workbench.controller.jobs.outcome import name_of
+from workbench.controller.jobs.outcome import listed, name_of
 from workbench.controller.jobs.training import Training
 from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparisons
 from workbench.errors import RunFolderError, WorkbenchError
@@ -36,6 +36,8 @@ class Offer(NamedTuple):
     run: Run
     """The run, or one of the comparison. That of a job knows the user's own code, as no record
     does."""
+    training: Training | None = None
+    """The job of which it is a run, which goes on with it; None: it is resumed alone."""
 
 
 def offers() -> list[Offer]:
@@ -68,7 +70,9 @@ def offers() -> list[Offer]:
 def offers_of(job: Job) -> list[Offer]:
     """The runs of a training that were stopped or failed and can be resumed from a checkpoint."""
     found = []
-    for run in job.runs.values() if isinstance(job, Training) else ():
+    if not isinstance(job, Training):
+        return []
+    for run in job.runs.values():
         if run.status not in ENDINGS:
             continue
         (done, total), step = run.progress, latest_step(run.folder)
@@ -76,7 +80,8 @@ def offers_of(job: Job) -> list[Offer]:
             word = step_word(run.spec)
             text = f"{name_of(run)} {ENDINGS[run.status]} {word} {done:,} of {total:,}"
             goes_on = "" if step == done else f"; it goes on from {word} {step:,}"
-            found.append(Offer(run.id, "resume", f"{text}{goes_on}.", run))
+            then = f"; then {listed(job.waiting)} will train" if job.waiting else ""
+            found.append(Offer(run.id, "resume", f"{text}{goes_on}{then}.", run, job))
     return found[:OFFERED]
 
 

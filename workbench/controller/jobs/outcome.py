@@ -103,7 +103,7 @@ def _outcome_sentence(run: Run) -> str:
         rest = f"{kept_checkpoint(run.folder, run.spec)}{log_line(run.folder)}"
         return f"{name} failed after {step} {done:,}: {why}{rest}"
     if run.status == "stopped":
-        rest = "Its checkpoint is kept: Runs can resume it." if done else "It took no step."
+        rest = "Its checkpoint is kept." if done else "It took no step."
         return f"Stopped {name} at {step} {done:,} of {total:,}. {run.reason or rest}"
     if run.status == "interrupted":
         again = f'Resume it in Runs, or by wb.resume("{run.id}").' if run.checkpoint else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.compare.verdict import BADGES
@@ -30,12 +30,18 @@ NOT_COMPARABLE = (
 class Training:
     """Trains with one engine after another; in parallel they would slow each other down."""
 
-    def __init__(self, start: Callable[[str], Run], engines: Sequence[str]) -> None:
+    def __init__(
+        self,
+        start: Callable[[str], Run],
+        engines: Sequence[str],
+        runs: Mapping[str, Run] | None = None,
+    ) -> None:
         """Start the first engine.
 
         Args:
             start: starts the run of an engine.
             engines: in the order in which they train; at least one.
+            runs: those that were started before, by engine, that in progress last; None: none.
         """
         self._start = start
         self._stopping = Stopping()
@@ -45,12 +51,25 @@ class Training:
         self._refused: dict[str, str] = {}
         """Why an engine could not be started, by name."""
         self.engines = list(engines)
-        self.runs = {self.engines[0]: start(self.engines[0])}
+        self.runs = dict(runs) if runs else {self.engines[0]: start(self.engines[0])}
 
     @classmethod
     def of(cls, run: Run) -> Training:
         """A job for the single `run`, started by any process."""
         return cls(lambda _: run, [run.engine])
+
+    def resumed(self, run: Run) -> Training:
+        """The job that goes on with a run of this one, and then with the engines that were not
+        started.
+
+        Args:
+            run: the same run, resumed.
+        """
+        found = next(engine for engine, each in self.runs.items() if each.id == run.id)
+        others = {engine: each for engine, each in self.runs.items() if engine != found}
+        further = Training(self._start, self.engines, {**others, found: run})
+        further._refused = self._refused
+        return further
 
     @property
     def id(self) -> str:
@@ -157,6 +176,11 @@ class Training:
         if self._single_step is not None and not self._stopping.asked:
             self._single_step.end()
         self._single_step = None
+
+    @property
+    def waiting(self) -> list[str]:
+        """The engines that were not started."""
+        return self.engines[self._tried :]
 
     @property
     def _tried(self) -> int:
