@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from workbench.runs.run_title import run_title, trained_by
+from workbench.runs.run_title import main_settings, run_title, trained_by
+from workbench.settings.config import make_config
 
 
 def at(year: int) -> float:
@@ -44,3 +45,19 @@ def test_a_start_that_is_none_is_left_out(started: float) -> None:
 )
 def test_who_shares_the_work(spec: dict[str, Any], text: str) -> None:
     assert trained_by(spec) == text
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"learning_rate": 0.01}, "lr 0.01, batch 32, 1 epoch"),
+        ({"steps": 1200, "epochs": 8, "batch_size": 64}, "lr 0.001, batch 64, 1,200 steps"),
+        (
+            {"epochs": 8, "optimizer": "sgd", "lora": {"rank": 2}, "requires_grad": ["a"]},
+            "lr 0.001, batch 32, 8 epochs, sgd, LoRA, some frozen",
+        ),
+    ],
+)
+def test_the_main_settings(settings: dict[str, Any], text: str) -> None:
+    assert main_settings(make_config(settings)) == text
+    assert main_settings(make_config({"steps": 3}), "round").endswith(", 3 rounds")

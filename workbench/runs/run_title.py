@@ -7,6 +7,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.settings.config import TrainingConfig
+
+OPTIMIZER = TrainingConfig.model_fields["optimizer"].default
+
 
 def trained_by(spec: Mapping[str, Any]) -> str:
     """The engine of a run, and its processes or clients, as "pytorch, 2 processes" or "ondevice, 8
@@ -25,6 +29,25 @@ def trained_by(spec: Mapping[str, Any]) -> str:
     for name, count in counts.items():
         if isinstance(count, int) and count > 1:
             parts.append(f"{count:,} {name}")
+    return ", ".join(parts)
+
+
+def main_settings(config: TrainingConfig, step: str = "step") -> str:
+    """The settings that runs differ in most often, as "lr 0.01, batch 64, 8 epochs, LoRA".
+
+    Args:
+        config: of the run.
+        step: name of a step, see `step_word`.
+    """
+    count, unit = (config.epochs, "epoch") if config.steps is None else (config.steps, step)
+    parts = [
+        f"lr {config.learning_rate:g}",
+        f"batch {config.batch_size}",
+        f"{count:,} {unit}{'' if count == 1 else 's'}",
+        *([config.optimizer] if config.optimizer != OPTIMIZER else []),
+        *(["LoRA"] if config.lora is not None else []),
+        *(["some frozen"] if config.requires_grad is not None else []),
+    ]
     return ", ".join(parts)
 
 

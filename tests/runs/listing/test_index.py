@@ -166,6 +166,7 @@ def test_the_metric_is_that_of_the_task(measures: dict[str, Any], name: str, val
     for each in (run, summed):
         row = RowReader(each.folder).read()
         assert (row.metric_name, row.metric) == (name, pytest.approx(value, nan_ok=True))
+        assert row.test_loss == pytest.approx(measures.get("loss", 0.5) or math.nan, nan_ok=True)
 
 
 def test_a_run_without_an_evaluation_has_no_metric() -> None:

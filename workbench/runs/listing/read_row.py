@@ -16,7 +16,7 @@ from workbench.runs.listing.row import RunRow
 from workbench.runs.listing.step_scan import StepScan
 from workbench.runs.record.activity import Status
 from workbench.runs.record.duration import duration_s, started_at
-from workbench.runs.run_title import step_word, trained_by
+from workbench.runs.run_title import main_settings, step_word, trained_by
 from workbench.settings.config import TrainingConfig
 
 METRICS = ("accuracy", "perplexity", "r2", "mean_absolute_error")
@@ -86,7 +86,8 @@ class RowReader:
         labels, label_problem = labels_or_problem(folder)
         found = self._results(config, summary, scan, at_end)
         results = found.results
-        metric_name, metric = _metric((summary or {}).get("evaluation") or scan.evaluation)
+        evaluation = (summary or {}).get("evaluation") or scan.evaluation
+        metric_name, metric = _metric(evaluation)
         return RunRow(
             id=folder.id,
             status=status,
@@ -95,6 +96,7 @@ class RowReader:
             dataset=spec["dataset"],
             engine=config.engine,
             trained_by=trained_by(spec),
+            settings=main_settings(config, step_word(spec)),
             comparison=_comparison(spec),
             reason=reason or label_problem,
             damage=self._damage(spec, scan, int((summary or {}).get("steps") or 0)),
@@ -107,6 +109,7 @@ class RowReader:
             best_loss=results.best_loss,
             metric_name=metric_name,
             metric=metric,
+            test_loss=_number(evaluation, "loss"),
             samples_per_s=results.samples_per_s,
             disturbance=results.disturbance,
             sampled=found.sampled,
@@ -181,8 +184,13 @@ def _metric(evaluation: dict[str, Any] | None) -> tuple[str, float]:
     if evaluation is None:
         return "", math.nan
     name = next((name for name in METRICS if evaluation.get(name) is not None), "loss")
-    value = evaluation[name]
-    return "test_loss" if name == "loss" else name, math.nan if value is None else float(value)
+    return "test_loss" if name == "loss" else name, _number(evaluation, name)
+
+
+def _number(evaluation: dict[str, Any] | None, name: str) -> float:
+    """A value of an evaluation; NaN if it was not finite, or there is none."""
+    value = (evaluation or {}).get(name)
+    return math.nan if value is None else float(value)
 
 
 def _comparison(spec: dict[str, Any]) -> str:

@@ -21,6 +21,8 @@ class RunRow:
     engine: str = ""
     trained_by: str = ""
     """The engine, and how many processes or clients share the work if several do."""
+    settings: str = ""
+    """See `main_settings`."""
     comparison: str = ""
     """Id of the comparison that it is a part of; empty: none, or it was trained further since."""
     reason: str = ""
@@ -44,6 +46,8 @@ class RunRow:
     metric_name: str = ""
     """Of the last evaluation: accuracy, perplexity, r2, mean_absolute_error or test_loss."""
     metric: float = math.nan
+    test_loss: float = math.nan
+    """Of the last evaluation."""
     samples_per_s: float = math.nan
     """See `Run.samples_per_s`; of a run in progress, and where `sampled`, the mean of the measured
     steps that were read."""

@@ -35,8 +35,8 @@ class RunTable(anywidget.AnyWidget):
     query = traitlets.Unicode().tag(sync=True)
     """Words that every shown row contains."""
     sort_by = traitlets.Unicode("started").tag(sync=True)
-    """name, model, dataset, engine, status, started, durationS, steps, lastLoss, bestLoss, metric
-    or samplesPerS."""
+    """name, model, dataset, engine, status, started, durationS, steps, lastLoss, bestLoss,
+    testLoss, metric or samplesPerS."""
     descending = traitlets.Bool(True).tag(sync=True)
     filters = traitlets.Dict().tag(sync=True)
     """Values by `status`, `engine`, `model` or `tag` that every shown row has."""

@@ -82,7 +82,7 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
   }
   const part = row.comparison && COMPARED;
   const by = row.name && !beside.has("engine") && row.trainedBy;
-  const facts = [row.name && row.model, by, row.dataset, part].filter(Boolean).join(" · ");
+  const facts = [row.name && row.model, by, row.dataset, row.settings, part].filter(Boolean).join(" · ");
   under.append(element("span", { class: "wb-run-facts", title: facts }, facts));
   const tags = `Tags: ${row.tags.join(", ")}`; // of which those that have no room are left out
   for (const tag of row.tags) under.append(element("span", { class: "wb-tag", title: tags }, tag));
@@ -132,12 +132,17 @@ function lastLossText(row: RunRow): string {
   return diverged ? "not finite" : known(row.lastLoss, formatLoss);
 }
 
+function fillLastLoss(row: RunRow): (Node | string)[] {
+  const tested = row.testLoss === null ? [] : [element("small", {}, `test ${formatLoss(row.testLoss)}`)];
+  return [lastLossText(row), ...tested];
+}
+
 export const COLUMNS: Column[] = [
-  { key: "name", label: "Run", description: "Display name, model, dataset, tags and notes", width: 276, rank: 0, text: true, fill: fillName },
+  { key: "name", label: "Run", description: "Display name, model, dataset, main settings, tags and notes", width: 276, rank: 0, text: true, fill: fillName },
   { key: "status", label: "Status", description: "Status of the run", width: 96, rank: 3, text: true, fill: fillStatus },
   { key: "engine", label: "Engine", description: "The engine that trained", width: 112, rank: 9, text: true, fill: (row) => [row.engine || "–"] },
   { key: "curve", label: "Loss", description: "The loss over the steps, each run on its own scale", width: WIDTH + 16, rank: 1, text: true, fill: (row) => (row.complete ? [sparkline(row.curve)] : [element("span", { class: "wb-hint" }, "…")]) },
-  { key: "lastLoss", label: "Last loss", description: "Loss of the last batch", width: 86, rank: 2, fill: (row) => [lastLossText(row)] },
+  { key: "lastLoss", label: "Last loss", description: "Loss of the last batch, and of the last evaluation of the test split", width: 86, rank: 2, fill: fillLastLoss },
   { key: "bestLoss", label: "Best loss", description: "Lowest loss of a batch; ≈: of a sample of the steps", width: 90, rank: 10, fill: (row) => [about(row, row.bestLoss, formatLoss)] },
   { key: "metric", label: "Metric", description: "Of the last evaluation of the test split", width: 96, rank: 4, fill: (row) => [formatMetric(row), ...(row.metric === null ? [] : [element("small", {}, METRIC_LABELS[row.metricName] ?? row.metricName)])] },
   { key: "samplesPerS", label: "Throughput", unit: "samples/s", description: "Median over the run after its warm-up, in twenty parts or the rounds of its comparison; in progress: mean so far; ≈: mean of a sample of the steps", width: 98, rank: 5, fill: fillThroughput },

@@ -13,6 +13,7 @@ export type SortKey =
   | "steps"
   | "lastLoss"
   | "bestLoss"
+  | "testLoss"
   | "metric"
   | "samplesPerS";
 
@@ -27,6 +28,7 @@ export const SORT_LABELS: Record<SortKey, string> = {
   steps: "Steps",
   lastLoss: "Last loss",
   bestLoss: "Best loss",
+  testLoss: "Test loss",
   metric: "Metric",
   samplesPerS: "Throughput",
 };
@@ -52,8 +54,8 @@ const texts = new WeakMap<RunRow, string>();
 function searchText(row: RunRow): string {
   let text = texts.get(row);
   if (text === undefined) {
-    const { id, name, model, dataset, engine, status, reason, tags, notes, metricName, trainedBy } = row;
-    const parts = [id, name, model, dataset, engine, trainedBy, status, reason, notes, metricName, row.comparison && `${COMPARED} ${row.comparison}`, ...tags];
+    const { id, name, model, dataset, engine, status, reason, tags, notes, metricName, trainedBy, settings } = row;
+    const parts = [id, name, model, dataset, engine, trainedBy, settings, status, reason, notes, metricName, row.comparison && `${COMPARED} ${row.comparison}`, ...tags];
     text = parts.join("\n").toLowerCase();
     texts.set(row, text);
   }

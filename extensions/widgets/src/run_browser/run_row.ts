@@ -10,6 +10,8 @@ export interface RunRow {
   engine: string;
   /** The engine, and how many processes or clients share the work if several do. */
   trainedBy: string;
+  /** Learning rate, batch size, length, and what else differs often. */
+  settings: string;
   /** Id of the comparison that it is a part of; empty: none. */
   comparison: string;
   /** Why it failed, was interrupted or stopped early, or cannot be read. */
@@ -27,6 +29,8 @@ export interface RunRow {
   bestLoss: number | null;
   metricName: string;
   metric: number | null;
+  /** Of the last evaluation. */
+  testLoss: number | null;
   samplesPerS: number | null;
   /** What other programs used of the cores, where that makes the throughput doubtful; else empty. */
   disturbance: string;

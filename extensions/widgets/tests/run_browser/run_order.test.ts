@@ -115,6 +115,15 @@ describe("the columns", () => {
     expect(columnsThatFit(760).map((column) => column.key)).toContain("samplesPerS");
   });
 
+  it("tell runs of a model apart by their settings, and have the test loss below the last", () => {
+    const run = row("r", { settings: "lr 0.01, batch 32, 8 epochs", testLoss: 0.125 });
+    const text = (key: string) => COLUMNS.find((column) => column.key === key)!.fill(run, new Set());
+    const shown = (key: string) => text(key).map((one) => (typeof one === "string" ? one : one.textContent));
+    expect(shown("name")[1]).toContain("digits · lr 0.01, batch 32, 8 epochs");
+    expect(shown("lastLoss")).toEqual(["0.5000", "test 0.1250"]);
+    expect(sortedIds([run, row("s", { testLoss: 0.0625 })], "0.01", NO_FILTERS, { key: "testLoss", descending: false })).toEqual(["r"]);
+  });
+
   it("have engine and start once, in columns of their own where those are shown", () => {
     const run = row("r", { name: "", engine: "ondevice", started: new Date(2026, 10, 23, 14, 5, 12).getTime() / 1000 });
     const texts = (width: number, of = run) => {
