@@ -326,6 +326,7 @@ def test_pause_resume_and_stop(make: Make) -> None:
     controller.stop()
     assert controller.wait(PATIENCE_S)
     assert controller.state.message.startswith("Stopped digits-mlp on fake at step ")
+    assert controller.state.detail.endswith(" s, pauses included")
 
 
 def test_a_comparison_is_a_job_with_its_figures(make: Make) -> None:

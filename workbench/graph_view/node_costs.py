@@ -102,17 +102,26 @@ def _sentence(
     profile: EngineProfile, graph: str, matched: float, total: float, missed: dict[str, float]
 ) -> str:
     share = matched / total if total else 0.0
-    taken = f"operators take {total / 1000:.2f} ms of a step of {profile.step_ms:.2f} ms"
-    said = f"{profile.engine}: {taken}, {100 * share:.0f} % of it on the {graph} graph"
+    said = (
+        f"{profile.engine}: {profile.step_ms:.2f} ms per step; {100 * share:.0f} % of the "
+        f"operators' time is that of nodes of the {graph} graph."
+    )
     if not missed:
-        return f"{said}."
+        return said
     worst = sorted(missed.items(), key=lambda item: -item[1])
-    names = ", ".join(f"{op} ({significant(us)} µs)" for op, us in worst[:4])
+    names = ", ".join(f"{op} ({_microseconds(us)})" for op, us in worst[:4])
     more = f" and {len(worst) - 4} more" if len(worst) > 4 else ""
     return (
-        f"{said}; the rest, {names}{more}, belongs to another graph, or to nodes that ONNX Runtime "
-        "has named otherwise when it loaded this one."
+        f"{said} The rest, {names}{more}, is of another graph, or of nodes that ONNX Runtime named "
+        "otherwise when it loaded this one."
     )
+
+
+def _microseconds(us: float) -> str:
+    """With the digits that a node has in the view."""
+    if us >= 99.5:
+        return f"{significant(us)} µs"
+    return f"{us:.0f} µs" if us >= 9.95 else f"{us:.1f} µs"
 
 
 def _bytes(shown: GraphDescription, batch_size: int) -> list[int | None]:

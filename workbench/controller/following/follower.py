@@ -89,6 +89,7 @@ class Follower:
         self._step_s = 0.0
         """Duration of the last steps, on average."""
         self._pace = Pace()
+        self._was_paused = False
         self._compares = isinstance(job, ComparisonJob)
 
     def poll(self) -> str:
@@ -168,6 +169,7 @@ class Follower:
         share = self._share
         if self._refused and self._is_watched:
             level, message = "error", self._refused
+        self._was_paused |= status == "paused"
         if status != "running":
             self._pace = Pace()  # what a pause took says nothing of how fast the run is
             self._waits_since = math.inf
@@ -239,7 +241,8 @@ class Follower:
     def _duration(self) -> str:
         """How long the job took: from its record, since it may have ended before it was shown."""
         seconds = total_duration_s(list(self.job.runs.values()))
-        return "" if math.isnan(seconds) else duration_text(seconds)
+        pauses = ", pauses included" if self._was_paused else ""
+        return "" if math.isnan(seconds) else f"{duration_text(seconds)}{pauses}"
 
     @property
     def _elapsed(self) -> str:
