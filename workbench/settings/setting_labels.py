@@ -50,7 +50,6 @@ RECORDED = {
     "model": "Model",
     "dataset": "Dataset",
     "samples": "Training samples",
-    "rounds": "Rounds",
     "machine": "Machine",
     "length": "Length",
 }

@@ -47,14 +47,14 @@ def test_the_figure_draws_accuracy_against_epsilon() -> None:
     assert rounds["clipping_norm"].tolist() == [2.0, 2.0]
 
 
-def test_the_rounds_of_two_runs_differ_by_that_name() -> None:
+def test_the_length_of_federated_runs_is_in_rounds() -> None:
     two, three = federated(), federated()
     for run, rounds in ((two, 2), (three, 3)):
         config = {**run.spec["config"], "steps": rounds}
         run.folder.write_spec({**run.spec, "config": config})
     found = compare_runs([Run(two.folder), Run(three.folder)]).differences()
-    assert found.loc["rounds"].tolist() == ["2", "3"]
-    assert list(found.index) == ["rounds"]
+    assert found.loc["length"].tolist() == ["2 rounds", "3 rounds"]
+    assert list(found.index) == ["length"]
 
 
 def round_of(step: int, clients: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:

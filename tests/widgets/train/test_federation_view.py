@@ -80,7 +80,7 @@ def test_the_step_train_shows_the_rounds_as_they_come() -> None:
 def test_a_federated_run_whose_dataset_is_gone_is_shown_with_class_numbers() -> None:
     detail = describe_run(federated())
     assert detail.federated is not None
-    assert detail.draw is None, "its rounds are shown in its place"
+    assert detail.points is None, "its rounds are shown in its place"
     assert detail.classes == ()
 
 

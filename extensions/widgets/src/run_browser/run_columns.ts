@@ -82,7 +82,7 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
   }
   const part = row.comparison && COMPARED;
   const by = row.name && !beside.has("engine") && row.trainedBy;
-  const facts = [row.name && row.model, by, row.dataset, row.settings, part].filter(Boolean).join(" · ");
+  const facts = [row.name && row.model, by, row.settings, row.dataset, part].filter(Boolean).join(" · ");
   under.append(element("span", { class: "wb-run-facts", title: facts }, facts));
   const tags = `Tags: ${row.tags.join(", ")}`; // of which those that have no room are left out
   for (const tag of row.tags) under.append(element("span", { class: "wb-tag", title: tags }, tag));

@@ -119,7 +119,7 @@ describe("the columns", () => {
     const run = row("r", { settings: "lr 0.01, batch 32, 8 epochs", testLoss: 0.125 });
     const text = (key: string) => COLUMNS.find((column) => column.key === key)!.fill(run, new Set());
     const shown = (key: string) => text(key).map((one) => (typeof one === "string" ? one : one.textContent));
-    expect(shown("name")[1]).toContain("digits · lr 0.01, batch 32, 8 epochs");
+    expect(shown("name")[1]).toContain("lr 0.01, batch 32, 8 epochs · digits");
     expect(shown("lastLoss")).toEqual(["0.5000", "test 0.1250"]);
     expect(sortedIds([run, row("s", { testLoss: 0.0625 })], "0.01", NO_FILTERS, { key: "testLoss", descending: false })).toEqual(["r"]);
   });
