@@ -54,7 +54,7 @@ def test_who_shares_the_work(spec: dict[str, Any], text: str) -> None:
         ({"steps": 1200, "epochs": 8, "batch_size": 64}, "lr 0.001, batch 64, 1,200 steps"),
         (
             {"epochs": 8, "optimizer": "sgd", "lora": {"rank": 2}, "requires_grad": ["a"]},
-            "lr 0.001, batch 32, 8 epochs, sgd, LoRA, some frozen",
+            "lr 0.001, batch 32, 8 epochs, sgd, LoRA, train only a",
         ),
     ],
 )

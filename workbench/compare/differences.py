@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.runs.run_title import step_word
+from workbench.runs.run_title import length_text, step_word
 from workbench.settings.engines import GraphKind
 from workbench.settings.setting_labels import setting_text
 
@@ -38,13 +38,16 @@ def settings_of(run: Run) -> dict[str, Any]:
     the settings that it changed; the rest of its note is no setting.
     """
     found = dict(_flat(run.config.model_dump(exclude={"tuning"})))
-    steps, epochs = found.pop("steps"), found.pop("epochs")
-    count, unit = (epochs, "epoch") if steps is None else (steps, step_word(run.spec))
-    found = {"length": f"{count:,} {unit}{'' if count == 1 else 's'}", **found}
+    del found["steps"], found["epochs"]
+    found = {"length": length_text(run.config, step_word(run.spec)), **found}
     if run.config.graphs != GraphKind.ORTMODULE:
         found |= {name: NOT_USED for name in found if name.startswith("ortmodule.")}
     for name in RECORDED:
         found[name] = run.spec.get(name)
+    if run.federation is not None:
+        options = run.federation.options.model_dump()
+        found |= {f"federation.{name}": value for name, value in options.items()}
+        found["federation.split"] = str(run.federation.split)
     for group in GROUPS:
         entries = run.spec.get(group)
         if isinstance(entries, Mapping):

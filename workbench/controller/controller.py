@@ -18,7 +18,7 @@ from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.jobs.comparison_job import ComparisonJob
 from workbench.controller.jobs.job import Job, is_part
 from workbench.controller.jobs.model_to_resume import model_to_resume
-from workbench.controller.jobs.offered_runs import Offer, offers
+from workbench.controller.jobs.offered_runs import Offer, accepted, offers
 from workbench.controller.jobs.start import Load, start_comparison, start_training
 from workbench.controller.jobs.stoppable_load import StoppedEarlyError, stoppable
 from workbench.controller.jobs.training import Training
@@ -32,7 +32,7 @@ from workbench.controller.state import IN_PROGRESS, PREPARING, STOPPED_EARLY, St
 from workbench.controller.view import View, Views
 from workbench.errors import RunError
 from workbench.models import Model
-from workbench.runs import Run, resume
+from workbench.runs import Run
 from workbench.runs.record.activity import ENDED
 
 
@@ -140,14 +140,13 @@ class Controller:
         self._start_new(start_comparison, PREPARING._replace(compares=True))
 
     def accept(self, offer: Offer) -> None:
-        """Follow a run that is in progress, or resume one that has ended too soon."""
+        """Follow a run that is in progress, or go on with what has ended too soon."""
 
         def make() -> Job:
-            run, ended = offer.run, offer.action != "follow"
-            run = resume(run, model=self.model_to_resume(run)) if ended else run
+            job = accepted(offer, self.model_to_resume)
             if offer.training is None:
-                self.views.offer_accepted(run)
-            return Training.of(run) if offer.training is None else offer.training.resumed(run)
+                self.views.offer_accepted(next(iter(job.runs.values())))
+            return job
 
         self._start(make, new=offer.action != "follow")
 

@@ -15,11 +15,16 @@ if TYPE_CHECKING:
     from workbench.figures.notebook_figure import NotebookFigure
 
 
+TITLE_LINE = 0.19
+"""Height of a line of a title, in inches; there is room for two."""
+
+
 def make_figure(panels: int, title: str, rows: int = 1) -> tuple[NotebookFigure, np.ndarray]:
     """A figure and its panels, row by row; `panels` is the number in a row."""
     from workbench.figures.notebook_figure import NotebookFigure
 
-    size = (3.4 * panels, 0.4 + 2.8 * rows)
+    lines = title.count("\n") + 1
+    size = (3.4 * panels, 0.4 + 2.8 * rows + TITLE_LINE * max(0, lines - 2))
     figure = NotebookFigure(figsize=size, layout="constrained")
     figure.suptitle(printable(title), fontsize=11, fontweight="bold", parse_math=False)
     axes = figure.subplots(rows, panels, squeeze=False).ravel()

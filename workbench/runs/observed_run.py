@@ -101,6 +101,11 @@ class ObservedRun(LabelledRun, RecordedRun):
         return Progress(self._activity.now().done_steps, steps)
 
     @property
+    def was_paused(self) -> bool:
+        """Whether it was paused at some time."""
+        return self._activity.now().was_paused
+
+    @property
     def startup_s(self) -> float:
         """Seconds from launch to the end of the first step, without pauses; NaN before it."""
         activity = self._activity.now()

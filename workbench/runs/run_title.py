@@ -39,16 +39,22 @@ def main_settings(config: TrainingConfig, step: str = "step") -> str:
         config: of the run.
         step: name of a step, see `step_word`.
     """
-    count, unit = (config.epochs, "epoch") if config.steps is None else (config.steps, step)
+    patterns = config.requires_grad or ()
     parts = [
         f"lr {config.learning_rate:g}",
         f"batch {config.batch_size}",
-        f"{count:,} {unit}{'' if count == 1 else 's'}",
+        length_text(config, step),
         *([config.optimizer] if config.optimizer != OPTIMIZER else []),
         *(["LoRA"] if config.lora is not None else []),
-        *(["some frozen"] if config.requires_grad is not None else []),
+        *([f"train only {patterns[0]}{' …' if patterns[1:] else ''}"] if patterns else []),
     ]
     return ", ".join(parts)
+
+
+def length_text(config: TrainingConfig, step: str = "step") -> str:
+    """How long a run is planned to be, as "8 epochs" or "1,200 steps"."""
+    count, unit = (config.epochs, "epoch") if config.steps is None else (config.steps, step)
+    return f"{count:,} {unit}{'' if count == 1 else 's'}"
 
 
 def step_word(spec: Mapping[str, Any]) -> str:

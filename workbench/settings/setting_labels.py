@@ -51,6 +51,10 @@ RECORDED = {
     "dataset": "Dataset",
     "samples": "Training samples",
     "machine": "Machine",
+    "base": "Initial weights",
+    "base_except": "Except weights",
+    "device.name": "Device",
+    "federation": "Federated",
     "length": "Length",
 }
 """What a run records besides its settings, and what stands for several of them."""
@@ -73,7 +77,12 @@ UNSET = {
     "base_except": "none",
 }
 """Effective value of a setting that is None, or depends on the machine."""
-SHORT = {"learning_rate": "lr", "batch_size": "batch", "lr_schedule": "lr schedule", "length": ""}
+NO_LORA = "no LoRA"
+"""Value of the parts of LoRA where there is none."""
+SHORT = {
+    **{"learning_rate": "lr", "batch_size": "batch", "lr_schedule": "lr schedule"},
+    **{"seed": "seed", "length": "", "optimizer": ""},
+}
 """Where there is little room, as in the name of a run."""
 
 
@@ -86,6 +95,8 @@ def setting_label(name: str) -> str:
             return f"Version of {part}"
         case "machine" if part:
             return f"Machine: {part.replace('_', ' ')}"
+        case "federation" if part:
+            return f"Federated: {part.replace('_', ' ')}"
         case "ortmodule" if part:
             return f"ORTModule: {part.replace('_', ' ')}"
     return LABELS.get(name) or RECORDED.get(name) or name
@@ -101,20 +112,25 @@ def label_in_sentence(name: str) -> str:
     """`setting_label` within a sentence: "learning rate", but "LoRA rank"."""
     label = setting_label(name)
     first = label.split(" ")[0]
-    return label[0].lower() + label[1:] if first.istitle() else label
+    return label[0].lower() + label[1:] if first[1:].islower() else label
 
 
 def setting_text(name: str, value: Any) -> str:
     """The value of a setting in words: "0.01", "yes", "by epochs" of no number of steps."""
-    if value is None:
-        return UNSET.get(name, "not set")
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, BaseModel):
-        changed = value.model_dump(exclude_defaults=True)
-        return ", ".join(f"{part}={each}" for part, each in changed.items())
-    if isinstance(value, tuple | list):
-        return ", ".join(map(str, value)) or "none"
-    if isinstance(value, float) and float(f"{value:g}") == value:
-        return f"{value:g}"  # 1e+12 in place of 13 digits
-    return str(value)
+    match value:
+        case None:
+            text = NO_LORA if name.startswith("lora.") else UNSET.get(name, "not set")
+        case bool():
+            text = "yes" if value else "no"
+        case BaseModel():
+            changed = value.model_dump(exclude_defaults=True)
+            text = ", ".join(f"{part}={each}" for part, each in changed.items()) or "defaults"
+        case tuple() | list():
+            text = ", ".join(map(str, value)) or "none"
+        case int() if name.endswith("_bytes"):
+            text = f"{value / 1e6:g} MB"
+        case float() if float(f"{value:g}") == value:
+            text = f"{value:g}"  # 1e+12 in place of 13 digits
+        case _:
+            text = str(value)
+    return text

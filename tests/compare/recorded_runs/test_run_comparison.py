@@ -65,10 +65,14 @@ def test_the_verdict_has_the_losses_the_differing_settings_and_the_speeds() -> N
     slow.rename("slow")
     fast.rename("fast")
     found = compare_runs([slow, fast])
-    assert found.verdict().sentence.startswith(
-        "Test loss, lowest first: fast: 0.2500 (accuracy 87.5 %); slow: 0.5000 (accuracy 75.0 %). "
-        "Settings that differ: learning rate. fast is 2.0 times as fast as slow; measured "
-        "separately, without an interval. "
+    assert (
+        found.verdict()
+        .sentence.replace("\n", " ")
+        .startswith(
+            "Test loss, lowest first: fast: 0.2500 (accuracy 87.5 %); slow: 0.5000 (accuracy "
+            "75.0 %). Settings that differ: learning rate. fast is 2.0 times as fast as slow; measured "
+            "separately, without an interval. "
+        )
     )
     assert found.verdict().level == "unpaired"
     assert found.badge == "lowest test loss: fast"
@@ -85,11 +89,31 @@ def test_the_badge_has_the_ratio_where_only_the_engines_differ() -> None:
 def test_losses_of_other_data_do_not_compare() -> None:
     one, other = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25)
     other.spec["dataset"] = "other rows"
-    sentence = compare_runs([one, other]).verdict().sentence
+    sentence = compare_runs([one, other]).verdict().sentence.replace("\n", " ")
     assert sentence.startswith("Their losses do not compare: they are of different datasets. ")
     mean = recorded("same", 0.25, loss="mse")
-    sentence = compare_runs([one, mean]).verdict().sentence
+    sentence = compare_runs([one, mean]).verdict().sentence.replace("\n", " ")
     assert sentence.startswith("Their losses do not compare: they are of different loss functions.")
+
+
+def test_a_run_on_other_data_is_left_out_of_the_losses() -> None:
+    runs = [recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25)]
+    other = recorded("same", 0.25, engine="ondevice")
+    other.spec["dataset"] = "other rows"
+    found = compare_runs([*runs, other]).verdict().sentence.replace("\n", " ")
+    assert found.startswith(
+        "Test loss, lowest first: pytorch: 0.5000 (accuracy 75.0 %); fake: 0.5000 (accuracy 75.0 "
+        "%); ondevice: another dataset. "
+    )
+
+
+def test_last_batches_of_different_steps_have_no_lowest_loss() -> None:
+    settings = {"engine": "fake", "warmup_steps": 0}
+    one = write_run("same", [steps(1, [1.0], [3.0])], DONE, learning_rate=0.5, **settings)
+    two = write_run("same", [steps(1, [1.0, 1.0], [3.0, 2.0])], DONE, **settings)
+    assert "lowest" not in compare_runs([one, two]).badge
+    other = write_run("same", [steps(1, [1.0], [2.0])], DONE, **settings)
+    assert compare_runs([one, other]).badge.startswith("lowest loss of the last batch: fake · lr 0")
 
 
 def test_without_a_test_loss_of_each_the_losses_are_those_of_the_last_batch() -> None:
@@ -97,7 +121,9 @@ def test_without_a_test_loss_of_each_the_losses_are_those_of_the_last_batch() ->
     untested = write_run("same", [steps(1, [1.0, 1.0], [3.0, 2.0])], DONE, engine="fake")
     nothing = write_run("same", [], DONE, engine="ondevice")
     diverged = write_run("same", [steps(1, [1.0], [None])], DONE, engine="ortmodule")
-    found = compare_runs([tested, untested, nothing, diverged]).verdict().sentence
+    found = (
+        compare_runs([tested, untested, nothing, diverged]).verdict().sentence.replace("\n", " ")
+    )
     assert found.startswith(
         "Loss of the last batch, lowest first: pytorch: 1.7900 at step 22; fake: 2.0000 at step 2; "
         "ortmodule: not finite at step 1. "
@@ -111,7 +137,8 @@ def test_runs_that_were_not_tested_are_named_after_those_that_were() -> None:
     assert (
         compare_runs([first, second, failed])
         .verdict()
-        .sentence.startswith(
+        .sentence.replace("\n", " ")
+        .startswith(
             "Test loss, lowest first: fake: 0.2500 at step 20; pytorch: 0.5000 at step 22 "
             "(accuracy 75.0 %); ondevice: not tested. "
         )
@@ -126,7 +153,7 @@ def test_of_many_runs_the_lowest_losses_and_the_highest_are_named() -> None:
         append(run.folder.events_path, [{**EVALUATION, "step": 22, "loss": loss, "accuracy": None}])
         run.rename(f"run {number}")
         runs.append(run)
-    sentence = compare_runs(runs).verdict().sentence
+    sentence = compare_runs(runs).verdict().sentence.replace("\n", " ")
     assert "run 5: 0.5000; run 4: 0.6000; run 3: 0.7000; 2 others; run 0: 1.0000. " in sentence
     assert (
         " run 2 is 4.0 times as fast as run 0, run 3 is slower, 0.50 times as fast as run 0, 3 "
@@ -139,10 +166,10 @@ def test_the_verdict_says_that_a_run_is_still_in_progress() -> None:
     events = [{"event": "built", "rss_before_bytes": 1}, steps(1, [0.25] * 20, [1.0] * 20)]
     running = write_run("same", events, engine="fake", steps=40, warmup_steps=2)
     running.rename("running")
-    said = compare_runs([ended, running]).verdict().sentence
+    said = compare_runs([ended, running]).verdict().sentence.replace("\n", " ")
     assert said.endswith("running is still in progress: the figures are of the steps so far.")
     assert " running is 2.0 times as fast as" in said
-    assert "in progress" not in compare_runs([ended]).verdict().sentence
+    assert "in progress" not in compare_runs([ended]).verdict().sentence.replace("\n", " ")
 
 
 def test_the_load_of_a_comparison_that_goes_on_elsewhere_is_read_until_its_end() -> None:
@@ -165,19 +192,23 @@ def test_of_runs_that_were_all_stopped_the_one_stopped_long_before_is_named() ->
     with_it = write_run("with", [steps(1, [0.5] * 90)], stopped, **settings)
     before = write_run("before", [steps(1, [0.5] * 40)], stopped, **settings)
     found = compare_runs([last, with_it, before])
-    assert found.verdict().sentence.endswith(
-        f"{list(found.runs)[2]} was stopped at step 40 of 200."
+    assert (
+        found.verdict()
+        .sentence.replace("\n", " ")
+        .endswith(f"{list(found.runs)[2]} was stopped at step 40 of 200.")
     )
-    assert "was stopped" not in compare_runs([last, with_it]).verdict().sentence
+    assert "was stopped" not in compare_runs([last, with_it]).verdict().sentence.replace("\n", " ")
     in_warmup = {"steps": 100, "warmup_steps": 40}
     one = write_run("one", [steps(1, [0.5] * 40)], stopped, **in_warmup)
     two = write_run("two", [steps(1, [0.5])], stopped, **in_warmup)
-    assert "was stopped" not in compare_runs([one, two]).verdict().sentence, "the warm-up is a turn"
+    assert "was stopped" not in compare_runs([one, two]).verdict().sentence.replace("\n", " "), (
+        "the warm-up is a turn"
+    )
 
 
 def test_another_batch_size_is_said_before_the_ratio() -> None:
     slow, fast = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25, batch_size=5)
-    sentence = compare_runs([slow, fast]).verdict().sentence
+    sentence = compare_runs([slow, fast]).verdict().sentence.replace("\n", " ")
     assert "Settings that differ: batch size. fake is 2.0 times as fast as pytorch;" in sentence
 
 
@@ -186,7 +217,7 @@ def test_runs_of_different_models_have_no_ratio() -> None:
     both = compare_runs([small, large])
     assert both.verdict() == (
         "Test loss, lowest first: model-small · pytorch: 0.5000 (accuracy 75.0 %); model-large · "
-        "fake: 0.5000 (accuracy 75.0 %). Samples per second: model-small · pytorch 40.0, "
+        "fake: 0.5000 (accuracy 75.0 %).\nSamples per second: model-small · pytorch 40.0, "
         "model-large · fake 20.0; different models: their speeds do not compare.",
         "no ratio",
         "none",
@@ -201,14 +232,14 @@ def test_a_run_on_other_data_is_left_out_of_the_ratios() -> None:
     for run, name in ((slow, "slow"), (fast, "fast"), (other, "other")):
         run.rename(name)
     other.spec["dataset"] = "other rows"
-    sentence = compare_runs([slow, fast, other]).verdict().sentence
+    sentence = compare_runs([slow, fast, other]).verdict().sentence.replace("\n", " ")
     assert " fast is 2.0 times as fast as slow;" in sentence
     assert (
         "Samples per second: slow 20.0, other 100; different datasets: their speeds do not compare."
         in sentence
     )
     other.spec["model"] = "another"
-    sentence = compare_runs([slow, fast, other]).verdict().sentence
+    sentence = compare_runs([slow, fast, other]).verdict().sentence.replace("\n", " ")
     assert "; different models and datasets: their speeds" in sentence
 
 
@@ -216,7 +247,7 @@ def test_what_is_little_known_of_a_run_is_said() -> None:
     long, short = recorded("same", 0.5), recorded("same", 0.25, warmup_steps=19)
     long.rename("long")
     short.rename("short")
-    sentence = compare_runs([long, short]).verdict().sentence
+    sentence = compare_runs([long, short]).verdict().sentence.replace("\n", " ")
     assert "Only 3 measured steps of short." in sentence
     assert "steps of long" not in sentence
     assert sentence.endswith("whether the machine was quiet while these runs were measured.")
@@ -248,7 +279,9 @@ def test_options_of_ortmodule_differ_only_between_its_runs() -> None:
     chosen = recorded("same", 0.5, engine="ortmodule", ortmodule=own)
     plain = recorded("same", 0.5, engine="ortmodule")
     assert list(compare_runs([eager, chosen]).differences().index) == ["engine"]
-    assert "ettings that differ" not in compare_runs([eager, chosen]).verdict().sentence
+    assert "ettings that differ" not in compare_runs([eager, chosen]).verdict().sentence.replace(
+        "\n", " "
+    )
     found = compare_runs([eager, chosen, plain]).differences()
     assert list(found.index) == ["engine", "ortmodule.pytorch_kernels"]
     assert found.loc["ortmodule.pytorch_kernels"].tolist() == ["not used", "dropout", "auto"]
@@ -268,8 +301,10 @@ def test_a_run_that_was_measured_on_a_busy_machine_is_named() -> None:
     third = recorded("same", 0.25, engine="ondevice")
     append(other.folder.events_path, [{**load, "other_s": 9.0}])
     said = "The machine was busy while {} were measured: do not trust their throughputs."
-    assert said.format("these runs") in compare_runs([busy, other]).verdict().sentence
-    three = compare_runs([busy, other, third]).verdict().sentence
+    assert said.format("these runs") in compare_runs([busy, other]).verdict().sentence.replace(
+        "\n", " "
+    )
+    three = compare_runs([busy, other, third]).verdict().sentence.replace("\n", " ")
     assert said.format("pytorch, fake") in three
 
 
@@ -331,13 +366,13 @@ def test_arguments_that_are_no_runs_are_refused() -> None:
 def test_a_part_of_a_record_that_is_missing_is_said() -> None:
     whole = write_run("whole", [steps(1, [1.0, 1.0], [3.0, 2.0])], DONE)
     gap = write_run("gap", [steps(1, [1.0], [3.0]), steps(3, [1.0], [2.0])], DONE)
-    sentence = compare_runs([whole, gap]).verdict().sentence
+    sentence = compare_runs([whole, gap]).verdict().sentence.replace("\n", " ")
     assert sentence.endswith(f"{gap.folder.events_path} is incomplete: 1 of its steps is missing.")
 
 
 def test_a_run_that_was_trained_further_is_said() -> None:
     plain, further = recorded("plain", 0.5), recorded("further", 0.25)
     further.folder.write_spec({**further.spec, "resumed_from": 1200})
-    sentence = compare_runs([plain, load_run(further.id)]).verdict().sentence
+    sentence = compare_runs([plain, load_run(further.id)]).verdict().sentence.replace("\n", " ")
     assert "was resumed at step 1,200: its throughput is of all its steps" in sentence
     assert sentence.count("was resumed") == 1

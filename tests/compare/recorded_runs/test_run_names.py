@@ -81,15 +81,27 @@ def test_a_name_has_what_distinguishes_the_run(
             ],
         ),
         ([{}, {"engine": "ondevice", "learning_rate": 0.5}], ["pytorch", "ondevice"]),
+        ([{"evaluate": False}, {}], ["pytorch · evaluate no", "pytorch · evaluate yes"]),
+        (
+            [{"max_grad_norm": 1.0}, {"lr_warmup_steps": 5}],
+            [
+                "pytorch · warm-up steps 0, clip gradients to 1",
+                "pytorch · warm-up steps 5, no clipping",
+            ],
+        ),
+        (
+            [{"lora": {"rank": 2}, "engine": "ondevice"}, {"engine": "ondevice"}],
+            ["ondevice · LoRA rank 2", "ondevice · no LoRA"],
+        ),
         (
             [{"steps": 200, "evaluate": False}, {"epochs": 40}],
-            ["pytorch · 200 steps, evaluate no", "pytorch · 40 epochs, evaluate yes"],
+            ["pytorch · 200 steps", "pytorch · 40 epochs"],
         ),
         (
             [
-                {"seed": 1, "learning_rate": 0.5, "batch_size": 4},
-                {"seed": 2, "learning_rate": 0.5, "batch_size": 8},
-                {"seed": 3, "learning_rate": 0.25, "batch_size": 8},
+                {"seed": 1, "weight_decay": 0.1, "learning_rate": 0.5, "batch_size": 4},
+                {"seed": 2, "weight_decay": 0.2, "learning_rate": 0.5, "batch_size": 8},
+                {"seed": 3, "weight_decay": 0.3, "learning_rate": 0.25, "batch_size": 8},
             ],
             [
                 "pytorch · lr 0.5, batch 4",
@@ -107,7 +119,12 @@ def test_runs_of_an_engine_are_named_by_the_settings_that_differ(
 
 def test_more_settings_than_a_name_can_hold_are_left_to_the_table() -> None:
     other = {"learning_rate": 0.5, "batch_size": 4, "optimizer": "sgd"}
-    assert distinct_names([run_of(), run_of(**other)]) == ["pytorch · lr 0.001", "pytorch · lr 0.5"]
+    assert distinct_names([run_of(), run_of(**other)]) == [
+        "pytorch · lr 0.001, batch 10, adamw",
+        "pytorch · lr 0.5, batch 4, sgd",
+    ]
+    more = {**other, "seed": 3}
+    assert distinct_names([run_of(), run_of(**more)]) == ["pytorch · lr 0.001", "pytorch · lr 0.5"]
     long = [run_of(requires_grad=["a" * 40]), run_of(after_s=5, requires_grad=["b"])]
     assert distinct_names(long) == ["pytorch · 09:30:15", "pytorch · 09:30:20"]
 

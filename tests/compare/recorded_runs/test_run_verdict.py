@@ -21,13 +21,19 @@ def test_there_is_no_interval_and_no_exact_sameness() -> None:
     assert unpaired_verdict({"a": 1.0, "b": math.nan}, "a").level == "none"
 
 
+def test_of_equal_ratios_no_run_is_named_twice() -> None:
+    ratios = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0}
+    sentence = unpaired_verdict(ratios, "a").sentence
+    assert sentence.startswith("b is about as fast as a, 1.00 times, d is about as fast as a,")
+
+
 def test_losses_come_first_and_many_settings_are_counted() -> None:
     names = ["batch_size", "learning_rate", "lora.rank", "seed", "optimizer", "machine"]
     losses = FinalLosses("Test loss, lowest first: b: 0.1; a: 0.2.", "lowest test loss: b")
     found = unpaired_verdict({"a": 1.0, "b": 2.0}, "a", losses=losses, differing=names)
     assert found.sentence == (
-        "Test loss, lowest first: b: 0.1; a: 0.2. Settings that differ: batch size, learning rate, "
-        "LoRA rank, 3 others. b is 2.0 times as fast as a; measured separately, without an "
+        "Test loss, lowest first: b: 0.1; a: 0.2.\nSettings that differ: batch size, learning "
+        "rate, LoRA rank, 3 others.\nb is 2.0 times as fast as a; measured separately, without an "
         "interval."
     )
 

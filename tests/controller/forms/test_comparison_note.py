@@ -9,13 +9,14 @@ from workbench.controller.setup import Setup
 
 def test_settings_that_a_comparison_uses_are_named_with_their_values() -> None:
     typed = TypedSettings(Setup())
-    defaults = "The next comparison has the settings of Train, which are the model's defaults now."
+    defaults = "The next comparison has the settings of Train."
     assert comparison_note(typed) == defaults
     typed.type("comparison_steps", "50")
     typed.type("detached", "yes")
     typed.type("federation", "yes")
     typed.type("federation.clients", "4")
-    typed.type("lora.rank", "4")  # while LoRA is off
+    typed.type("lora", "no")
+    typed.type("lora.rank", "4")
     assert comparison_note(typed) == defaults
     typed.type("epochs", "3")
     typed.type("evaluate_every", "5")

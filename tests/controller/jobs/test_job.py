@@ -18,7 +18,7 @@ from workbench.compare.lockstep import make_plan
 from workbench.controller.following.follower import Follower
 from workbench.controller.jobs.comparison_job import ComparisonJob
 from workbench.controller.jobs.job import worker_pids
-from workbench.controller.jobs.offered_runs import offers_of
+from workbench.controller.jobs.offered_runs import accepted, offers_of
 from workbench.controller.jobs.outcome import outcome_of, outcome_of_training
 from workbench.controller.jobs.single_step import SingleStep
 from workbench.controller.jobs.training import Training
@@ -26,6 +26,7 @@ from workbench.controller.recorded_runs.run_detail import describe_run
 from workbench.controller.state import State
 from workbench.controller.view import View
 from workbench.data import Dataset
+from workbench.display.quantities import duration_text
 from workbench.errors import EngineError, RunError
 from workbench.runs import Run
 
@@ -407,7 +408,7 @@ def test_a_stopped_training_goes_on_with_its_engines(
     finish(training)
     assert training.waiting == ["ortmodule"]
     [offer] = offers_of(training)
-    assert offer.text.endswith(" of 60; then ortmodule will train.")
+    assert offer.text.endswith(" of 60; ortmodule will train after it.")
     further = training.resumed(wb.resume(offer.run))
     finish(further)
     assert [run.status for run in further.runs.values()] == ["completed"] * 3
@@ -415,6 +416,41 @@ def test_a_stopped_training_goes_on_with_its_engines(
         run.id for run in training.runs.values()
     ]
     assert further.outcome.startswith("Trained digits-mlp on fake, fake and fake: 60 steps")
+
+
+def test_engines_that_a_stop_has_kept_from_training_are_offered(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    started = fake_training(monkeypatch, digits, ["pytorch"])
+    finish(started)
+    for untrained in ({"pytorch": started.runs["pytorch"]}, {"pytorch": _stopped_at_once()}):
+        training = Training(started._start, ["pytorch", "ondevice"], untrained)
+        training.stop()
+        names = ["ondevice"] if untrained["pytorch"].progress.done_steps else training.engines
+        [offer] = offers_of(training)
+        assert (offer.action, offer.text) == ("train", f"{' and '.join(names)} did not train.")
+        further = accepted(offer, lambda _: None)
+        finish(further)
+        assert [run.status for run in further.runs.values()] == ["completed"] * 2
+
+
+def _stopped_at_once() -> Run:
+    return write_run("early", [], {"status": "stopped"}, engine="pytorch")
+
+
+def test_the_time_of_a_training_is_that_of_its_runs(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    """Without the time in which it was stopped."""
+    training = fake_training(monkeypatch, digits, ["pytorch"])
+    finish(training)
+    run = training.runs["pytorch"]
+    earlier = Run(run.folder)
+    earlier.spec["launched"] -= 1000
+    both = Training(training._start, ["ondevice", "pytorch"], {"ondevice": run, "pytorch": earlier})
+    states: list[State] = []
+    Follower(both, View(), states.append).poll()
+    assert states[-1].detail == duration_text(run.duration_s + earlier.duration_s)
 
 
 def test_steps_of_an_outcome_are_written_as_in_the_status() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -19,9 +19,11 @@ def make_page(monkeypatch: pytest.MonkeyPatch) -> Iterator[MakePage]:
     """Makes pages that offer the fake engine, which behaves as the keywords say."""
     pages: list[Workbench] = []
 
-    def make(model: Any = "digits-mlp", **behaviour: Any) -> Workbench:
+    def make(
+        model: Any = "digits-mlp", engines: Sequence[str] = ("fake",), **behaviour: Any
+    ) -> Workbench:
         monkeypatch.setenv("WORKBENCH_FAKE", json.dumps(behaviour))
-        page = Workbench(model, engines=["fake"])
+        page = Workbench(model, engines=engines)
         pages.append(page)
         return page
 

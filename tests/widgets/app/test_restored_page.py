@@ -18,7 +18,7 @@ from workbench.controller.jobs.offered_runs import Offer
 from workbench.controller.restore import restored
 from workbench.controller.state import PREPARING
 from workbench.display.number_format import significant
-from workbench.errors import RunFolderError
+from workbench.errors import ConfigError, RunFolderError
 from workbench.files.json_file import write_json
 from workbench.runs.listing import Changes
 from workbench.widgets import Workbench
@@ -311,6 +311,39 @@ def test_a_failed_run_is_offered_to_be_resumed(make_page: MakePage) -> None:
     page.offers.accept(page.offers.offers[0]["id"])
     assert page.wait(PATIENCE_S)
     assert page.status.message.startswith("digits-mlp on fake failed after step 8:"), "again"
+
+
+def test_a_stopped_training_goes_on_with_all_of_its_engines(make_page: MakePage) -> None:
+    page = make_page(engines=["fake", "ondevice"], step_ms=20)
+    page.engines.choose("fake", "ondevice")
+    page.set(steps=400, evaluate=False)
+    page.train()
+    first, second = page.engines.wanted
+    until(lambda: page.trainer.charts.points(first).shape[1] > 3)
+    page.stop()
+    assert page.wait(PATIENCE_S)
+    until(lambda: page.offers.offers)
+    [offer] = page.offers.offers
+    assert offer["action"] == "resume"
+    assert offer["text"].endswith(f" of 400; {second} will train after it.")
+    page.offers.accept(offer["id"])
+    assert page.wait(PATIENCE_S)
+    assert f"Trained digits-mlp on {first} and {second}: 400 steps" in page.status.message
+    assert page.engines.wanted == [first, second]
+
+
+def test_recorded_runs_are_shown_side_by_side_by_code(make_page: MakePage) -> None:
+    runs = [wb.train("digits-mlp", engine="fake", steps=8, seed=seed) for seed in (1, 2)]
+    for run in runs:
+        run.wait()
+    page = make_page()
+    page.show(wb.compare_runs(runs))
+    until(lambda: page.comparison.table.rows)
+    assert page.step == "compare"
+    names = [row["engine"] for row in page.comparison.table.rows]
+    assert names == ["fake · random seed 1", "fake · random seed 2"]
+    with pytest.raises(ConfigError, match=r"show\('run'\): give a Run"):
+        page.show("run")  # type: ignore[arg-type]
 
 
 def test_a_run_of_another_model_is_named_beside_the_chosen_one(make_page: MakePage) -> None:

@@ -30,37 +30,50 @@ def test_loss(points: NewPoints) -> float:
     return _number(_last_evaluation(points).get("loss"))
 
 
-def final_losses(runs: Mapping[str, Run], points: Mapping[str, NewPoints]) -> FinalLosses:
+def final_losses(
+    runs: Mapping[str, Run], points: Mapping[str, NewPoints], reference: str
+) -> FinalLosses:
     """The final losses of runs.
 
     Args:
         runs: by their names.
         points: what each has recorded, by the same names.
+        reference: one of the names; runs of other data or of another loss function than its are
+            left out, and named.
     """
     runs = {name: run for name, run in runs.items() if len(points[name].loss)}
     if len(runs) < 2:
         return FinalLosses("")
-    for what, values in (
-        ("datasets", {str(run.spec["dataset"]) for run in runs.values()}),
-        ("loss functions", {str(run.config.loss) for run in runs.values()}),
-    ):
-        if len(values) > 1:
-            return FinalLosses(f"Their losses do not compare: they are of different {what}.")
-    evaluations = {name: found for name in runs if (found := _last_evaluation(points[name]))}
+    base = runs.get(reference) or next(iter(runs.values()))
+    others = {name: other for name, run in runs.items() if (other := _unlike(run, base))}
+    alike = [name for name in runs if name not in others]
+    if len(alike) < 2:
+        what = " and ".join(dict.fromkeys(f"{other}s" for other in others.values()))
+        return FinalLosses(f"Their losses do not compare: they are of different {what}.")
+    evaluations = {name: found for name in alike if (found := _last_evaluation(points[name]))}
     tested = len(evaluations) > 1
     final = {
         name: _of_test(evaluations[name]) if tested else _of_batch(points[name])
-        for name in (evaluations if tested else runs)
+        for name in (evaluations if tested else alike)
     }
     order = sorted(final, key=lambda name: (not math.isfinite(final[name].loss), final[name].loss))
     one_step = len({each.step for each in final.values()}) == 1
     texts = [f"{name}: {_text(final[name], with_step=not one_step)}" for name in order]
-    if len(texts) > MOST_NAMED:
+    if len(texts) > MOST_NAMED + 1:
         texts[MOST_NAMED - 1 : -1] = [f"{len(texts) - MOST_NAMED} others"]
-    texts += [f"{name}: not tested" for name in runs if name not in final]
+    texts += [f"{name}: not tested" for name in alike if name not in final]
+    texts += [f"{name}: another {other}" for name, other in others.items()]
     what = "test loss" if tested else "loss of the last batch"
-    lowest = f"lowest {what}: {order[0]}" if _is_lowest(final, order) else ""
+    compares = (tested or one_step) and _is_lowest(final, order)
+    lowest = f"lowest {what}: {order[0]}" if compares else ""
     return FinalLosses(f"{what.capitalize()}, lowest first: {'; '.join(texts)}.", lowest)
+
+
+def _unlike(run: Run, reference: Run) -> str:
+    """Why the loss of a run does not compare; empty: it does."""
+    if run.spec["dataset"] != reference.spec["dataset"]:
+        return "dataset"
+    return "" if str(run.config.loss) == str(reference.config.loss) else "loss function"
 
 
 class _Final(NamedTuple):

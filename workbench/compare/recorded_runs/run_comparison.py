@@ -143,12 +143,13 @@ class RunComparison:
         columns = [*COLUMNS, TEST_LOSS]
         table = pd.DataFrame(rows, index=pd.Index([*self.runs], name="run"), columns=columns)
         known = self._with_loads(results)
+        losses = final_losses(self.runs, points, self.reference)
         steps = {
             name: int((points[name].step > run.config.warmup_steps).sum())
             for name, run in self.runs.items()
         }
         doubts = " ".join(filter(None, [few_measured(steps), unknown_load(known)]))
-        return _Read(table, final_losses(self.runs, points), disturbances(known), doubts=doubts)
+        return _Read(table, losses, disturbances(known), doubts=doubts)
 
     def _with_loads(self, results: dict[str, StepResults]) -> dict[str, StepResults]:
         """The results; where a run does not know the load, with that of its comparison."""
@@ -161,7 +162,8 @@ class RunComparison:
 
     @property
     def badge(self) -> str:
-        """The verdict in a few words, for a place with little room."""
+        """The main result in a few words, for a place with little room: the run of the lowest loss
+        where settings differ, else the ratios."""
         read = self._read()
         table, disturbed = read.table, read.disturbed
         if self._together is not None:
@@ -210,7 +212,7 @@ class RunComparison:
         )
         if found.level == "none":
             return found
-        return found._replace(sentence=f"{found.sentence} {read.doubts}".rstrip())
+        return found._replace(sentence=f"{found.sentence}\n{read.doubts}".rstrip())
 
     @property
     def _differing(self) -> list[str]:

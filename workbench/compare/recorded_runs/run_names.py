@@ -10,12 +10,14 @@ from workbench.run_folder.labels import labels_or_problem
 from workbench.runs import Run
 from workbench.runs.record.duration import started_at
 from workbench.runs.run_title import start_text, trained_by
-from workbench.settings.setting_labels import short_label
+from workbench.settings.setting_labels import setting_text, short_label
 
-MOST_SETTINGS = 2
+MOST_SETTINGS = 3
 """Largest number of settings in a name."""
 FIRST = ("learning_rate", "batch_size", "optimizer", "length", "loss", "requires_grad", "lora.rank")
 """Settings that come first in a name, in this order."""
+LAST = ("evaluate", "evaluate_every", "layer_statistics_every", "warmup_steps", "threads")
+"""Settings that are in a name only where no others differ."""
 LONGEST = 40
 """Of the settings in a name, in characters."""
 SEPARATOR = " · "
@@ -65,7 +67,8 @@ def _setting_texts(runs: Sequence[Run]) -> list[str]:
     """The settings that tell runs apart, as "lr 0.01": all that differ, or where these are too many
     the first one or two that do; all empty where none do, or these are too long for a name."""
     found = differing({str(place): settings_of(run) for place, run in enumerate(runs)})
-    names = sorted(filter(explaining, found), key=_importance)
+    every_name = sorted(filter(explaining, found), key=_importance)
+    names = [name for name in every_name if name not in LAST] or every_name
     every = [names]
     if len(names) > MOST_SETTINGS:
         sizes = range(1, MOST_SETTINGS + 1)
@@ -85,7 +88,12 @@ def _importance(name: str) -> int:
 
 def _text(found: Mapping[str, Mapping[str, str]], names: Sequence[str], run: str) -> str:
     values = ((name, found[name][run]) for name in names)
-    return ", ".join(f"{short_label(n)} {text}".strip() for n, text in values if text != NOT_USED)
+    return ", ".join(_said(name, text) for name, text in values if text != NOT_USED)
+
+
+def _said(name: str, text: str) -> str:
+    unset = text == setting_text(name, None)  # in words that need no label
+    return text if unset else f"{short_label(name)} {text}".strip()
 
 
 def _starts(runs: Sequence[Run]) -> list[str]:

@@ -58,7 +58,7 @@ def unpaired_verdict(
     elif not apart:
         sentences.append("There is no ratio: fewer than two runs were measured.")
     sentences.append(apart)
-    sentence = " ".join(filter(None, sentences))
+    sentence = "\n".join(filter(None, sentences))
     if busy:
         return Verdict(sentence, BADGES["busy"], "busy")
     if not known:
@@ -78,7 +78,8 @@ def _settings(names: Sequence[str]) -> str:
 def _clauses(ratios: Mapping[str, float], reference: str) -> str:
     names = [*ratios]
     if len(names) > MOST_RATIOS:
-        names = [max(names, key=ratios.__getitem__), min(names, key=ratios.__getitem__)]
+        by_ratio = sorted(names, key=ratios.__getitem__, reverse=True)
+        names = [by_ratio[0], by_ratio[-1]]
     said = [
         ratio_clause(name, reference, Ratio(ratios[name], math.nan, math.nan), paired=False)
         for name in names

@@ -89,7 +89,6 @@ class Follower:
         self._step_s = 0.0
         """Duration of the last steps, on average."""
         self._pace = Pace()
-        self._was_paused = False
         self._compares = isinstance(job, ComparisonJob)
 
     def poll(self) -> str:
@@ -169,7 +168,6 @@ class Follower:
         share = self._share
         if self._refused and self._is_watched:
             level, message = "error", self._refused
-        self._was_paused |= status == "paused"
         if status != "running":
             self._pace = Pace()  # what a pause took says nothing of how fast the run is
             self._waits_since = math.inf
@@ -240,8 +238,11 @@ class Follower:
     @property
     def _duration(self) -> str:
         """How long the job took: from its record, since it may have ended before it was shown."""
-        seconds = total_duration_s(list(self.job.runs.values()))
-        pauses = ", pauses included" if self._was_paused else ""
+        runs = list(self.job.runs.values())
+        # Engines in turn may have been resumed since: what lies between is none of their time.
+        seconds = total_duration_s(runs) if self._compares else sum(r.duration_s for r in runs)
+        seconds = seconds if runs else math.nan
+        pauses = ", pauses included" if any(run.was_paused for run in runs) else ""
         return "" if math.isnan(seconds) else f"{duration_text(seconds)}{pauses}"
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.controller.forms.setting_fields import NO
 from workbench.controller.forms.setting_texts import FIELDS, NOT_CONFIGURED, applies
 from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.setup import TRAINING_ONLY
@@ -19,14 +20,15 @@ def comparison_note(typed: TypedSettings) -> str:
     used = [name for name in FIELDS if name in given and _taken_over(name, typed)]
     unused = [label_in_sentence(name) for name in FIELDS if name in given and name in TRAINING_ONLY]
     said = [f"{label_in_sentence(name)} {_text(name, typed)}" for name in used]
-    values = f": {', '.join(said)}" if said else ", which are the model's defaults now"
+    values = f": {', '.join(said)}" if said else ""
     rest = f" It does not use: {', '.join(unused)}." if unused else ""
     return f"The next comparison has the settings of Train{values}.{rest}"
 
 
 def _taken_over(name: str, typed: TypedSettings) -> bool:
     other = name in OF_TRAINING or name.startswith("federation.")
-    return not other and applies(name, typed.texts)
+    off = name == "lora" and typed.texts[name].strip() == NO
+    return not (other or off) and applies(name, typed.texts)
 
 
 def _text(name: str, typed: TypedSettings) -> str:

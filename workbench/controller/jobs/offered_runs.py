@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from workbench.controller.jobs.job import Job
@@ -9,8 +10,9 @@ from workbench.controller.jobs.outcome import listed, name_of
 from workbench.controller.jobs.training import Training
 from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparisons
 from workbench.errors import RunFolderError, WorkbenchError
+from workbench.models import Model
 from workbench.run_folder.run_folder import RunFolder, home
-from workbench.runs import Run
+from workbench.runs import Run, resume
 from workbench.runs.active import active_folders
 from workbench.runs.continuation.resuming import needs_model
 from workbench.runs.failure import latest_step
@@ -29,15 +31,15 @@ class Offer(NamedTuple):
 
     id: str
     action: str
-    """"follow" a run in progress, "resume" one that has ended before it was completed, or "open" a
-    comparison."""
+    """"follow" a run in progress, "resume" one that has ended before it was completed, "train" the
+    engines that a stop has kept from their first step, or "open" a comparison."""
     text: str
-    """How it ended, in a sentence."""
+    """How it ended and what follows, in a sentence."""
     run: Run
     """The run, or one of the comparison. That of a job knows the user's own code, as no record
     does."""
     training: Training | None = None
-    """The job of which it is a run, which goes on with it; None: it is resumed alone."""
+    """The job of several engines of which it is a run, which goes on; None: it is resumed alone."""
 
 
 def offers() -> list[Offer]:
@@ -68,10 +70,13 @@ def offers() -> list[Offer]:
 
 
 def offers_of(job: Job) -> list[Offer]:
-    """The runs of a training that were stopped or failed and can be resumed from a checkpoint."""
-    found = []
+    """The runs of a training that were stopped or failed and can be resumed from a checkpoint; if
+    there are none, the engines that a stop has kept from training."""
     if not isinstance(job, Training):
         return []
+    whole = job if len(job.engines) > 1 else None
+    then = f"; {listed(job.waiting)} will train after it" if job.waiting else ""
+    found = []
     for run in job.runs.values():
         if run.status not in ENDINGS:
             continue
@@ -80,9 +85,26 @@ def offers_of(job: Job) -> list[Offer]:
             word = step_word(run.spec)
             text = f"{name_of(run)} {ENDINGS[run.status]} {word} {done:,} of {total:,}"
             goes_on = "" if step == done else f"; it goes on from {word} {step:,}"
-            then = f"; then {listed(job.waiting)} will train" if job.waiting else ""
-            found.append(Offer(run.id, "resume", f"{text}{goes_on}{then}.", run, job))
+            found.append(Offer(run.id, "resume", f"{text}{goes_on}{then}.", run, whole))
+    if not found and whole is not None and whole.status == "stopped" and whole.untrained:
+        text = f"{listed(whole.untrained)} did not train."
+        return [Offer(whole.id, "train", text, list(whole.runs.values())[-1], whole)]
     return found[:OFFERED]
+
+
+def accepted(offer: Offer, model_for: Callable[[Run], Model | None]) -> Job:
+    """The job that goes on with what was offered.
+
+    Args:
+        offer: of a run.
+        model_for: returns the model that a run needs to be resumed; None: it needs none.
+    """
+    if offer.action == "follow":
+        return Training.of(offer.run)
+    if offer.action == "train" and offer.training is not None:
+        return offer.training.continued()
+    run = resume(offer.run, model=model_for(offer.run))
+    return Training.of(run) if offer.training is None else offer.training.resumed(run)
 
 
 def _needs_model(run: Run) -> bool:

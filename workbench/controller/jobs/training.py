@@ -36,7 +36,7 @@ class Training:
         engines: Sequence[str],
         runs: Mapping[str, Run] | None = None,
     ) -> None:
-        """Start the first engine.
+        """Start the first engine, unless some were started before.
 
         Args:
             start: starts the run of an engine.
@@ -67,7 +67,16 @@ class Training:
         """
         found = next(engine for engine, each in self.runs.items() if each.id == run.id)
         others = {engine: each for engine, each in self.runs.items() if engine != found}
-        further = Training(self._start, self.engines, {**others, found: run})
+        return self._further({**others, found: run})
+
+    def continued(self) -> Training:
+        """The job that trains the engines of `untrained`."""
+        return self._further(
+            {name: r for name, r in self.runs.items() if name not in self.untrained}
+        )
+
+    def _further(self, runs: Mapping[str, Run]) -> Training:
+        further = Training(self._start, self.engines, runs)
         further._refused = self._refused
         return further
 
@@ -176,6 +185,13 @@ class Training:
         if self._single_step is not None and not self._stopping.asked:
             self._single_step.end()
         self._single_step = None
+
+    @property
+    def untrained(self) -> list[str]:
+        """The engines that a stop has kept from their first step."""
+        run = self._current
+        first = run.status == "stopped" and not run.progress.done_steps
+        return [*([list(self.runs)[-1]] if first else []), *self.waiting]
 
     @property
     def waiting(self) -> list[str]:

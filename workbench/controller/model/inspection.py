@@ -55,7 +55,8 @@ def layer_rows(
 def with_frozen(
     rows: Sequence[LayerRow], parameters: Iterable[str], trained: Iterable[str] | None
 ) -> list[LayerRow]:
-    """The rows, of which the layers whose parameters are all frozen by choice say so.
+    """The rows, of which the layers whose parameters are all frozen by choice say so, also
+    those that are rewritten.
 
     Args:
         rows: of a model whose layers can be trained as `state` says.
@@ -68,7 +69,9 @@ def with_frozen(
     chosen = set(trained)
     return [
         row._replace(state="frozen")
-        if row.state == "trains" and (own := owned[row.layer.name]) and chosen.isdisjoint(own)
+        if row.state in ("trains", "rewritten")
+        and (own := owned[row.layer.name])
+        and chosen.isdisjoint(own)
         else row
         for row in rows
     ]

@@ -61,6 +61,7 @@ class Activity:
         self.paused_before_s = 0.0
         """Seconds of pauses before the first step."""
         self._paused_at: float | None = None
+        self.was_paused = False
 
     @property
     def skipped_events(self) -> int:
@@ -102,6 +103,7 @@ class Activity:
                 self._paused_at = None
             case "paused":
                 self.state, self._paused_at = "paused", event["time"]
+                self.was_paused = True
             case "waiting":
                 self.waits_after_step = event["step"]
             case "steps":

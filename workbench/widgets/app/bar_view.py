@@ -80,8 +80,8 @@ class BarView(View):
         self._show_offers()  # the one that was accepted, if it was refused at once
 
     def _show_offers(self) -> None:
-        failed = [] if self._ended is None else offers_of(self._ended)
-        self._offers.show([] if self._in_progress else [*failed, *self._found])
+        of_job = [] if self._ended is None else offers_of(self._ended)
+        self._offers.show([] if self._in_progress else [*of_job, *self._found])
 
     def _show_title(self) -> None:
         chosen = " · ".join(part for part in (self._model, self._dataset) if part)

@@ -1,4 +1,4 @@
-"""Shows recorded runs and comparisons in the step Compare."""
+"""Shows what was recorded or started elsewhere: of several runs, in the step Compare."""
 
 from __future__ import annotations
 

@@ -134,8 +134,9 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
     def _laid_out(self) -> list[ipywidgets.Widget]:
         """Its children, from the top to the bottom of the page."""
         top = area("wb-top", [self.bar, area("wb-actions", [self.status, self.controls])])
-        parts = [self.trainer.engines, self.comparison_form, self._recorded.field]
-        compare = area("wb-columns", [area("wb-side", parts), area("wb-main", [self.comparison])])
+        further = area("wb-side wb-side-end", [self.comparison_form, self._recorded.field])
+        sides = area("wb-side", [self.trainer.engines]), further
+        compare = area("wb-columns", [*sides, area("wb-main", [self.comparison])])
         self.comparison_step = area("wb-step-panel wb-step-compare", [compare])
         self.runs_step = area("wb-step-panel wb-step-runs", [self.runs])
         steps = [self.models, self.artifacts, self.trainer, self.comparison_step, self.runs_step]

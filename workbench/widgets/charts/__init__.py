@@ -16,7 +16,7 @@ from workbench.widgets.charts.hints import (
     results_in_runs,
     resumed_run,
 )
-from workbench.widgets.charts.notes import IN_SEQUENCE, MACHINE_BUSY, OF_ROUNDS
+from workbench.widgets.charts.notes import IN_SEQUENCE, MACHINE_BUSY, OF_ROUNDS, throughput_notes
 
 __all__ = [
     "COMPARING_HINT",
@@ -34,4 +34,5 @@ __all__ = [
     "other_model",
     "results_in_runs",
     "resumed_run",
+    "throughput_notes",
 ]

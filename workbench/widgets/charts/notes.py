@@ -7,6 +7,9 @@ from collections.abc import Mapping
 
 import traitlets
 
+from workbench.compare.verdict import BADGES
+from workbench.run_folder.results.step_results import StepResults
+from workbench.runs.record.disturbances import disturbances, unknown_load
 from workbench.widgets.charts.hints import EMPTY_HINT
 
 OF_ROUNDS = "median of rounds"
@@ -18,6 +21,19 @@ IN_SEQUENCE = (
     "in turn."
 )
 """What to know of throughputs of engines that were not compared."""
+
+
+def throughput_notes(results: Mapping[str, StepResults]) -> tuple[str, str]:
+    """How far the throughputs of runs can be trusted, by the names of their curves: in sentences
+    for `remark`, and in a few words for `rates_note`."""
+    unknown = unknown_load(results)
+    disturbed = [found for found in results.values() if found.disturbance]
+    doubt = BADGES["unknown"] if unknown else ""
+    if disturbed:
+        doubt = MACHINE_BUSY if len(disturbed) == len(results) else "some on a busy machine"
+    remark = " ".join(filter(None, (disturbances(results), unknown)))
+    # The doubt first, as the end is cut off where there is little room.
+    return remark, ", ".join(filter(None, (doubt, OF_ROUNDS)))
 
 
 class ChartNotes(traitlets.HasTraits):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import ipywidgets
 
 from workbench.controller.recorded_runs.run_detail import RunDescription, RunPoints
-from workbench.runs.record.disturbances import disturbances, unknown_load
-from workbench.widgets.charts import MACHINE_BUSY, NOTHING_HINT, OF_ROUNDS, Charts
+from workbench.widgets.charts import NOTHING_HINT, Charts, throughput_notes
 from workbench.widgets.run_browser.run_detail import RunDetail
 from workbench.widgets.train.federation_view import FederationView
 from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
@@ -25,6 +25,7 @@ class OpenRun(ipywidgets.Box):  # type: ignore[misc]
         Args:
             restore: see `RunDetail`.
         """
+        self._lock = threading.RLock()
         self.detail = RunDetail(restore)
         self.charts = Charts()
         self.federation = FederationView()
@@ -36,13 +37,14 @@ class OpenRun(ipywidgets.Box):  # type: ignore[misc]
 
     def show(self, description: RunDescription) -> None:
         """Show a run."""
-        self._clear()
-        if description.points is not None:
-            self._show_charts(description.points)
-        self.detail.show(description)
-        if description.federated is not None:
-            self.federation.show(description.federated, description.classes)
-        self.worst.show(description.heading, description.worst, description.worst_problem)
+        with self._lock:  # it may be closed meanwhile
+            self._clear()
+            if description.points is not None:
+                self._show_charts(description.points)
+            self.detail.show(description)
+            if description.federated is not None:
+                self.federation.show(description.federated, description.classes)
+            self.worst.show(description.heading, description.worst, description.worst_problem)
 
     def close_run(self) -> None:
         """Show nothing."""
@@ -60,11 +62,8 @@ class OpenRun(ipywidgets.Box):  # type: ignore[misc]
         charts.name(key, run)
         charts.add(key, shown.points, run.config.warmup_steps)
         charts.flush()
-        unknown = unknown_load(results)
-        charts.remark = " ".join(filter(None, (disturbances(results), unknown)))
-        doubt = MACHINE_BUSY if shown.results.disturbance else "load not known" if unknown else ""
-        rates = {key: shown.results.samples_per_s}
-        charts.show_rates(rates, ", ".join(filter(None, (doubt, OF_ROUNDS))))
+        charts.remark, note = throughput_notes(results)
+        charts.show_rates({key: shown.results.samples_per_s}, note)
         charts.layout.display = None
 
     def _clear(self) -> None:
@@ -74,5 +73,6 @@ class OpenRun(ipywidgets.Box):  # type: ignore[misc]
         self.worst.clear()
 
     def _on_heading(self, change: Any) -> None:
-        if not change.new:  # the run was closed
-            self._clear()
+        with self._lock:
+            if not change.new and not self.detail.heading:  # closed, and no other opened since
+                self._clear()

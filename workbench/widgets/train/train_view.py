@@ -21,15 +21,12 @@ from workbench.run_folder.run_reader import NewPoints
 from workbench.runs import Run
 from workbench.runs.listing import Changes
 from workbench.runs.record.activity import ENDED
-from workbench.runs.record.disturbances import disturbances, unknown_load
 from workbench.widgets.charts import (
     COMPARING_HINT,
     DATA_HINT,
     EMPTY_HINT,
     IN_SEQUENCE,
-    MACHINE_BUSY,
     NOTHING_HINT,
-    OF_ROUNDS,
     READING_HINT,
     READY_HINT,
     Charts,
@@ -37,6 +34,7 @@ from workbench.widgets.charts import (
     other_model,
     results_in_runs,
     resumed_run,
+    throughput_notes,
 )
 from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.train.engine_choice import EngineChoice
@@ -269,20 +267,14 @@ class TrainView(View):
         self._rated = set(runs)
         results = {engine: run.step_results() for engine, run in runs.items()}
         rates = {engine: found.samples_per_s for engine, found in results.items()}
-        disturbed = [found for found in results.values() if found.disturbance]
-        unknown = unknown_load(results)
-        sequence = IN_SEQUENCE if len(runs) > 1 else ""
-        charts.remark = " ".join(filter(None, (sequence, disturbances(results), unknown)))
+        remark, note = throughput_notes(results)
+        charts.remark = f"{IN_SEQUENCE} {remark}".rstrip() if len(runs) > 1 else remark
         if self._ended is not None:  # those that were not started will not be either
             rates = dict.fromkeys(self._ended.engines, math.nan) | rates
         for engine, run in runs.items():
             if not run.folder.path.exists():
                 del rates[engine]  # its records are gone; its curve is as read before
-        doubt = "load not known" if unknown else ""
-        if disturbed:
-            doubt = MACHINE_BUSY if len(disturbed) == len(runs) else "some on a busy machine"
-        # First, as the end is cut off where there is little room.
-        charts.show_rates(rates, ", ".join(filter(None, (doubt, OF_ROUNDS))))
+        charts.show_rates(rates, note)
 
     def job_failed(self) -> None:
         self._compares = False

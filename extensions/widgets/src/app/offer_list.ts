@@ -7,7 +7,7 @@ import "./offer_list.css";
 
 interface Offer {
   id: string;
-  /** "follow", "resume" or "open". */
+  /** "follow", "resume", "train" or "open". */
   action: string;
   /** The state of the run, in a sentence. */
   text: string;
@@ -17,7 +17,7 @@ interface Traits {
   offers: Offer[];
 }
 
-const LABELS: Record<string, string> = { follow: "Show it", resume: "Resume", open: "Show it" };
+const LABELS: Record<string, string> = { follow: "Show it", resume: "Resume", open: "Show it", train: "Train" };
 
 function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-offer-list");

@@ -30,7 +30,7 @@ const UNFOLDED = 40;
 
 function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-parameter-tree");
-  const search = element("input", { type: "search", placeholder: "Search or pattern, such as *.bias" });
+  const search = element("input", { type: "search", placeholder: "Search, as *.bias" });
   search.setAttribute("aria-label", "Search parameters");
   const tools = element("div", { class: "wb-tree-tools" }, search);
   const sum = element("p", { class: "wb-tree-sum", role: "status" });

@@ -220,8 +220,7 @@ export default () => {
       toolbar.nameSteps(model.get("step_name"));
       toolbar.update(model.get("axis") as AxisName, model.get("smoothing"), state.window !== null, store.lastStep);
       el.style.setProperty("--wb-curves", String(model.get("curves").length));
-      const details = model.get("curves").map((curve) => curve.detail).filter(Boolean);
-      setText(names, runNames(details));
+      setText(names, runNames(model.get("curves").filter((curve) => curve.detail)));
       setText(caption, model.get("caption"));
       caption.hidden = caption.textContent === "";
       setText(remark, model.get("remark"));

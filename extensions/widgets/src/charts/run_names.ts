@@ -4,17 +4,22 @@
 /** Between model, engine and start, as in `run_title` of run_title.py. */
 const BETWEEN = " · ";
 
-/** digits-mlp · pytorch · 23 Nov 22:08:25; ondevice · 22:08:35. Titles of another form are whole. */
-export function runNames(titles: string[]): string {
-  const parts = titles.map((title) => title.split(BETWEEN));
+/**
+ * digits-mlp · pytorch · 23 Nov 22:08:25; ondevice · 22:08:35. Titles of another form are whole. A curve has its label in
+ * place of the engine.
+ */
+export function runNames(curves: readonly { label: string; detail: string }[]): string {
+  const parts = curves.map(({ detail }) => detail.split(BETWEEN));
   const model = parts[0]?.[0];
-  if (!parts.every((each) => each.length === 3 && each[0] === model)) return titles.join("; ");
+  if (curves.length < 2 || !parts.every((each) => each.length === 3 && each[0] === model)) return curves.map(({ detail }) => detail).join("; ");
   let before = "";
-  const names = parts.map(([, engine = "", start = ""], index) => {
+  const names = parts.map(([, , start = ""], index) => {
     const at = start.lastIndexOf(" ") + 1;
     const sameDay = start.slice(0, at) === before;
     before = start.slice(0, at);
-    const shown = [engine, sameDay ? start.slice(at) : start];
+    const { label } = curves[index]!;
+    const time = sameDay ? start.slice(at) : start;
+    const shown = label.endsWith(time) ? [label] : [label, time];
     return (index === 0 ? [model, ...shown] : shown).join(BETWEEN);
   });
   return names.join("; ");

@@ -109,7 +109,14 @@ export class Toolbar {
       if (!menu.contains(event.relatedTarget as Node | null)) menu.open = false;
     });
     menu.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || !menu.open) return;
+      if (!menu.open) return;
+      const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (by !== undefined) {
+        event.preventDefault(); // of scrolling
+        const all = [summary, ...buttons];
+        all[(all.indexOf(document.activeElement as HTMLButtonElement) + by + all.length) % all.length]?.focus();
+      }
+      if (event.key !== "Escape") return;
       event.stopPropagation();
       fold();
     });

@@ -81,6 +81,8 @@ function render({ model, el }: RenderProps<Traits>): void {
     const level = model.get("level");
     el.dataset["level"] = level;
     const verdict = verdictElement(model.get("verdict"), model.get("badge"), level);
+    // Of several lines, as of recorded runs, it has the whole width.
+    const beside = model.get("verdict").includes("\n") ? "wb-beside wb-below" : "wb-beside";
     const heading = element("h2", {}, "Comparison");
     const awaited = model.get("awaited");
     const awaits = bars.length < 2 && awaited > 1;
@@ -96,7 +98,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     const whiskers = bars.some(({ label, interval }) => label !== reference && interval.length > 0) ? `; whiskers: 95\u00a0% interval${load}` : "";
     const note = `Throughput relative to ${reference}${whiskers}${logarithmic ? "; logarithmic lengths" : ""}`;
     const drawn = element("div", { class: "wb-bars-part" }, element("p", { class: "wb-note" }, note), element("dl", { class: "wb-bars" }, ...rows));
-    el.replaceChildren(heading, element("div", { class: "wb-beside" }, verdict, drawn));
+    el.replaceChildren(heading, element("div", { class: beside }, verdict, drawn));
   };
   model.on("change", update);
   model.on("change:page_id", () => keepViewPlaceholder(model, model.get("page_id")));

@@ -21,7 +21,7 @@ const PAINTS: [string, string][] = [["", "origin"], ["time", "time"], ["memory",
 
 export class GraphToolbar {
   readonly root: HTMLElement;
-  readonly search = element("input", { type: "search", placeholder: "Search: Conv, norm, 16×8", "aria-label": "Search" });
+  readonly search = element("input", { type: "search", placeholder: "Search nodes", "aria-label": "Search" });
   /** The graph that was shown last by a press. */
   private chosenLast = "";
   private readonly tabs = element("div", { class: "wb-graph-tabs", role: "group", "aria-label": "Graphs" });

@@ -63,7 +63,7 @@ export const ACTIONS: Action[] = [
     refusal: all(one, readable, ([row]) => (row && isActive(row) ? "Stop the run before it is trained further." : "")),
     field: {
       label: ([row], whose) => `Total ${row?.stepWord ?? "step"}s${whose} (${formatWhole(row?.steps ?? 0)} taken)`,
-      value: ([row]) => String(2 * (row?.steps ?? 0) || ""),
+      value: ([row]) => String((row && row.steps < row.totalSteps ? row.totalSteps : 2 * (row?.steps ?? 0)) || ""),
       placeholder: "a whole number",
       longest: 20,
       submit: "Train",

@@ -82,7 +82,7 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
   }
   const part = row.comparison && COMPARED;
   const by = row.name && !beside.has("engine") && row.trainedBy;
-  const facts = [row.name && row.model, by, row.settings, row.dataset, part].filter(Boolean).join(" · ");
+  const facts = [row.settings, row.name && row.model, by, row.dataset, part].filter(Boolean).join(" · ");
   under.append(element("span", { class: "wb-run-facts", title: facts }, facts));
   const tags = `Tags: ${row.tags.join(", ")}`; // of which those that have no room are left out
   for (const tag of row.tags) under.append(element("span", { class: "wb-tag", title: tags }, tag));
@@ -151,12 +151,18 @@ export const COLUMNS: Column[] = [
   { key: "started", label: "Started", description: "When the run was first launched", width: 104, rank: 6, fill: fillStarted },
 ];
 
+/** Of the column by which the rows are sorted: after name and curve. */
+const SORTED_RANK = 1.5;
+/** Columns whose values stand beside or below the name where they have no room. */
+const BESIDE_NAME = ["started", "engine", "status"];
 /** Beside the name alone a curve leaves it this much: its status and start are told below it then. */
 const LEAST_NAME = 206;
 
-/** The columns that fit; the first takes what they leave. */
-export function columnsThatFit(width: number): Column[] {
-  const shown = [...COLUMNS].sort((a, b) => a.rank - b.rank);
+/** The columns that fit, before others that by which the rows are sorted; the first takes what they leave. */
+export function columnsThatFit(width: number, sortedBy = ""): Column[] {
+  const first = BESIDE_NAME.includes(sortedBy) ? "" : sortedBy;
+  const rank = (column: Column) => (column.key === first ? Math.min(column.rank, SORTED_RANK) : column.rank);
+  const shown = [...COLUMNS].sort((a, b) => rank(a) - rank(b));
   const needed = () =>
     shown.reduce((sum, column) => sum + (shown.length === 2 && column.rank === 0 ? LEAST_NAME : column.width), 0);
   while (shown.length > 1 && needed() > width) shown.pop();

@@ -32,6 +32,15 @@ function pairs(title: string, facts: string[][]): HTMLElement[] {
 function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-run-detail");
   el.dataset["lmSuppressShortcuts"] = "true";
+  const closeRun = () => {
+    model.set("heading", "");
+    model.save_changes();
+  };
+  el.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation(); // it ends a presentation, too
+    closeRun();
+  });
   let shown = "";
   let opened = model.get("opened");
   const update = () => {
@@ -43,10 +52,7 @@ function render({ model, el }: RenderProps<Traits>): void {
       return;
     }
     const close = element("button", { type: "button", class: "wb-toggle" }, "Close");
-    close.addEventListener("click", () => {
-      model.set("heading", "");
-      model.save_changes();
-    });
+    close.addEventListener("click", closeRun);
     const restore = element("button", { type: "button", class: "wb-toggle" }, "Use its settings");
     restore.title = "Choose its model, data and settings again, and show it in the step Train";
     restore.hidden = !model.get("restorable");
@@ -68,6 +74,7 @@ function render({ model, el }: RenderProps<Traits>): void {
       // Below a long list only its heading would be seen, at the edge of the window.
       const low = title.getBoundingClientRect().top > 0.6 * window.innerHeight;
       title.scrollIntoView({ block: low ? "center" : "nearest" });
+      title.focus({ preventScroll: true }); // keys would go on in a list that is out of view
     }
     shown = heading;
     opened = model.get("opened");

@@ -34,6 +34,7 @@ export class RunGrid {
   private columns: Column[] = [];
   /** How many times larger than usual its text is, and with it rows and columns. */
   private scale = 1;
+  private width = 0;
   private order: Order = { key: "started", descending: true };
   private shown: string[] = [];
   private rows = new Map<string, RunRow>();
@@ -108,6 +109,7 @@ export class RunGrid {
     this.rows = rows;
     this.shown = shown;
     this.order = order;
+    this.resize(this.width);
     this.fitHeights();
     this.root.setAttribute("aria-rowcount", String(shown.length + 1));
     if (!keepPlace) this.root.scrollTop = 0;
@@ -125,8 +127,10 @@ export class RunGrid {
   /** Fits the columns to the width and to the size of the text. */
   resize(width: number): void {
     const scale = typeScaleOf(this.root);
-    const columns = columnsThatFit((width - 24) / scale);
-    if (columns.length === this.columns.length && scale === this.scale) return;
+    const columns = columnsThatFit((width - 24) / scale, this.order.key);
+    const keys = (some: Column[]) => some.map(({ key }) => key).join();
+    this.width = width;
+    if (keys(columns) === keys(this.columns) && scale === this.scale) return;
     this.columns = columns;
     this.scale = scale;
     this.fitHeights();

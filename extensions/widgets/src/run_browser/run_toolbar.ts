@@ -24,7 +24,7 @@ export class RunToolbar {
   private readonly search = element("input", {
     type: "search",
     "aria-label": "Search runs",
-    placeholder: "Search name, model, engine, tag, notes …",
+    placeholder: "Search runs",
     maxlength: "300",
     spellcheck: "false",
   });

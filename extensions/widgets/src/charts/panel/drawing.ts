@@ -54,6 +54,12 @@ function scaleOf(plot: uPlot): number {
   return devicePixelRatio * zoomOf(plot.root);
 }
 
+/** On a logarithmic axis, which has no 0, a 0 is at its lower end. */
+function topOf(plot: uPlot, value: number): number {
+  const { distr, min } = plot.scales["y"] as uPlot.Scale;
+  return plot.valToPos(distr === 3 ? Math.max(value, min ?? value) : value, "y", true);
+}
+
 function drawLine(plot: uPlot, { line, style, faded, width = WIDTH }: DrawnLine, background: string): void {
   const { ctx } = plot;
   const scale = scaleOf(plot);
@@ -95,19 +101,18 @@ export function shownIndices(plot: uPlot, x: Float64Array): [number, number] {
 function stroke(plot: uPlot, x: Float64Array, y: ArrayLike<number>, first: number, last: number): void {
   const { ctx } = plot;
   const logarithmic = plot.scales["y"]?.distr === 3;
-  const floor = plot.scales["y"]?.min ?? 0; // where a loss of 0 is, which has no logarithm
   ctx.beginPath();
   let drawing = false;
   const lone: [number, number][] = [];
   for (let index = first; index <= last; index += 1) {
     const value = y[index] as number;
     // A value that is not finite breaks the line, and is marked.
-    if (!Number.isFinite(value)) {
+    if (!Number.isFinite(value) || (logarithmic && value < 0)) {
       drawing = false;
       continue;
     }
     const left = plot.valToPos(x[index] as number, "x", true);
-    const top = plot.valToPos(logarithmic ? Math.max(value, floor) : value, "y", true);
+    const top = topOf(plot, value);
     if (drawing) ctx.lineTo(left, top);
     else ctx.moveTo(left, top);
     // A point between two breaks would be invisible as a line of no length.
@@ -124,9 +129,6 @@ function stroke(plot: uPlot, x: Float64Array, y: ArrayLike<number>, first: numbe
 
 function fillBand(plot: uPlot, x: Float64Array, band: NonNullable<Line["band"]>, first: number, last: number): void {
   const { ctx } = plot;
-  const logarithmic = plot.scales["y"]?.distr === 3;
-  const floor = plot.scales["y"]?.min ?? 0;
-  const place = (value: number) => plot.valToPos(logarithmic ? Math.max(value, floor) : value, "y", true);
   let start = first;
   while (start <= last) {
     let end = start;
@@ -134,10 +136,10 @@ function fillBand(plot: uPlot, x: Float64Array, band: NonNullable<Line["band"]>,
     if (end > start) {
       ctx.beginPath();
       for (let index = start; index < end; index += 1) {
-        ctx.lineTo(plot.valToPos(x[index] as number, "x", true), place(band.high[index] as number));
+        ctx.lineTo(plot.valToPos(x[index] as number, "x", true), topOf(plot, band.high[index] as number));
       }
       for (let index = end - 1; index >= start; index -= 1) {
-        ctx.lineTo(plot.valToPos(x[index] as number, "x", true), place(band.low[index] as number));
+        ctx.lineTo(plot.valToPos(x[index] as number, "x", true), topOf(plot, band.low[index] as number));
       }
       ctx.fill();
     }
@@ -149,8 +151,6 @@ function fillBand(plot: uPlot, x: Float64Array, band: NonNullable<Line["band"]>,
 function drawPoints(plot: uPlot, { x, y }: NonNullable<Line["points"]>, color: string, edge: string, dash: number[]): void {
   const { ctx } = plot;
   const scale = scaleOf(plot);
-  const logarithmic = plot.scales["y"]?.distr === 3;
-  const floor = plot.scales["y"]?.min ?? 0;
   const line = (width: number, of: string) => {
     ctx.lineWidth = width * scale;
     ctx.strokeStyle = of;
@@ -169,7 +169,7 @@ function drawPoints(plot: uPlot, { x, y }: NonNullable<Line["points"]>, color: s
     if (!Number.isFinite(value) || left - before < CIRCLE_SPACE * scale) continue;
     before = left;
     ctx.beginPath();
-    ctx.arc(left, plot.valToPos(logarithmic ? Math.max(value, floor) : value, "y", true), 3 * scale, 0, 2 * Math.PI);
+    ctx.arc(left, topOf(plot, value), 3 * scale, 0, 2 * Math.PI);
     if (edge) ctx.stroke();
     ctx.fill();
   }

@@ -54,9 +54,6 @@ function evenSteps(curves: Float64Array[], first: number, last: number): number[
     if (within.length > known.length) known = within;
   }
   if (known.length <= ROWS) return [...known];
-  const rows = Math.min(ROWS, known.length);
-  const wanted = Array.from({ length: rows }, (_, row) =>
-    rows === 1 ? last : first + Math.round((row * (last - first)) / (rows - 1)),
-  );
+  const wanted = Array.from({ length: ROWS }, (_, row) => first + Math.round((row * (last - first)) / (ROWS - 1)));
   return [...new Set(wanted.map((step) => known[Math.max(0, lastAtMost(known, step))] as number))];
 }

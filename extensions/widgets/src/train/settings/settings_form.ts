@@ -86,7 +86,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     }
   };
 
-  const note = element("p", { class: "wb-note wb-form-note" });
+  const note = element("p", { class: "wb-note" });
   const showNote = () => {
     note.textContent = model.get("note");
     note.hidden = !note.textContent;

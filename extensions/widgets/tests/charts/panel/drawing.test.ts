@@ -7,11 +7,13 @@ function drawn(
   count: number,
   main: number[],
   marks: Mark[] = [],
-): { circles: number[]; lines: string[]; texts: string[]; linesBeforeTexts: number[]; places: number[] } {
+  distr = 1,
+): { circles: number[]; lines: string[]; texts: string[]; heights: number[]; linesBeforeTexts: number[]; places: number[] } {
   const linesBeforeTexts: number[] = [];
   const places: number[] = [];
   const texts: string[] = [];
   const circles: number[] = [];
+  const heights: number[] = [];
   const lines: string[] = [];
   let dash: number[] = [];
   let onLine = false;
@@ -29,8 +31,9 @@ function drawn(
     measureText: (text: string) => ({ width: 6 * text.length }),
     beginPath: () => (onLine = true),
     stroke: () => onLine && lines.push(`${ctx.strokeStyle} ${dash}`),
-    arc: (x: number) => {
+    arc: (x: number, y: number) => {
       onLine = false;
+      heights.push(y);
       circles.push(x);
     },
   };
@@ -38,13 +41,13 @@ function drawn(
     ctx,
     bbox: { left: 0, top: 0, width: 400, height: 100 },
     root: document.body,
-    scales: { x: { min: 0, max: 1 }, y: { distr: 1 } },
+    scales: { x: { min: 0, max: 1 }, y: { distr, min: 0.25 } },
     valToPos: (value: number) => 400 * value,
   };
   const x = Float64Array.from({ length: count }, (_, index) => index / (count - 1));
-  const line = { x: Float64Array.from(main), y: Float64Array.from(main), raw: null, band: null, points: { x, y: x }, thin: [] };
+  const line = { x: Float64Array.from(main), y: Float64Array.from(main), raw: null, band: null, points: count ? { x, y: x } : null, thin: [] };
   drawLines(plot as unknown as uPlot, [{ line, style: { color: "red", dash: [9, 2] }, faded: false, marks }], "red", "white");
-  return { circles, lines, texts, linesBeforeTexts, places };
+  return { circles, heights, lines, texts, linesBeforeTexts, places };
 }
 
 describe("the mark of an incident", () => {
@@ -80,6 +83,15 @@ describe("a single point", () => {
   it("is a dot", () => {
     expect(drawn(0, [0.5]).circles).toEqual([200]);
     expect(drawn(0, [0.25, 0.5, 0.75]).circles).toEqual([]);
+  });
+});
+
+describe("a logarithmic axis", () => {
+  it("has a zero at its lower end, and no negative value", () => {
+    expect(drawn(0, [0], [], 3).circles).toEqual([0]);
+    expect(drawn(0, [0], [], 3).heights).toEqual([100]);
+    expect(drawn(0, [-1], [], 3).circles).toEqual([]);
+    expect(drawn(0, [0.5], [], 3).heights).toEqual([200]);
   });
 });
 
