@@ -70,8 +70,8 @@ def test_the_verdict_has_the_losses_the_differing_settings_and_the_speeds() -> N
         .sentence.replace("\n", " ")
         .startswith(
             "Test loss, lowest first: fast: 0.2500 (accuracy 87.5 %); slow: 0.5000 (accuracy "
-            "75.0 %). Settings that differ: learning rate. fast is 2.0 times as fast as slow; measured "
-            "separately, without an interval. "
+            "75.0 %). Settings that differ: learning rate. fast is 2.0 times as fast as slow; "
+            "measured separately, without an interval. "
         )
     )
     assert found.verdict().level == "unpaired"

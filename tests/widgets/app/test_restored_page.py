@@ -341,7 +341,7 @@ def test_recorded_runs_are_shown_side_by_side_by_code(make_page: MakePage) -> No
     until(lambda: page.comparison.table.rows)
     assert page.step == "compare"
     names = [row["engine"] for row in page.comparison.table.rows]
-    assert names == ["fake · random seed 1", "fake · random seed 2"]
+    assert names == ["fake · seed 1", "fake · seed 2"]
     with pytest.raises(ConfigError, match=r"show\('run'\): give a Run"):
         page.show("run")  # type: ignore[arg-type]
 
