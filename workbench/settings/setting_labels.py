@@ -86,19 +86,21 @@ SHORT = {
 """Where there is little room, as in the name of a run."""
 
 
+GROUPS = {
+    "versions": "Version of {}",
+    "machine": "Machine: {}",
+    "federation": "Federated: {}",
+    "ortmodule": "ORTModule: {}",
+}
+"""Labels of what is recorded in groups, around the name within the group."""
+
+
 def setting_label(name: str) -> str:
     """The label of a setting, or of what a run records: "Learning rate", "Version of torch"; its
     name where it has no label."""
     group, _, part = name.partition(".")
-    match group:
-        case "versions" if part:
-            return f"Version of {part}"
-        case "machine" if part:
-            return f"Machine: {part.replace('_', ' ')}"
-        case "federation" if part:
-            return f"Federated: {part.replace('_', ' ')}"
-        case "ortmodule" if part:
-            return f"ORTModule: {part.replace('_', ' ')}"
+    if part and group in GROUPS:
+        return GROUPS[group].format(part if group == "versions" else part.replace("_", " "))
     return LABELS.get(name) or RECORDED.get(name) or name
 
 

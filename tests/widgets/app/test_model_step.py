@@ -321,6 +321,8 @@ def test_layers_that_are_frozen_in_another_step_say_so(make_page: MakePage) -> N
     page.set(requires_grad=["output.*"])
     assert states() == ["frozen", "frozen", "trains"]
     trainable = "Trainable parameters: 17,226 of 17,226 elements."
-    until(lambda: page.models.card.verdict.endswith(trainable))
+    chosen = " In Train, 2 of its 6 parameters are chosen."
+    until(lambda: page.models.card.verdict.endswith(f"{trainable}{chosen}"))
     page.set(requires_grad=None)
     assert states() == ["trains"] * 3
+    assert page.models.card.verdict.endswith(trainable)

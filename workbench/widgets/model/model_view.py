@@ -252,6 +252,7 @@ class ModelStepView(View):
     def __init__(self, step: ModelView) -> None:
         self._step = step
         self._rows: Sequence[LayerRow] = ()
+        self._verdict = ""
         step.controller.typed.observe(self._show_rows)
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
@@ -280,10 +281,21 @@ class ModelStepView(View):
         if rows and model is not None:
             trained = self._step.controller.typed.trained_names
             self._step.layers.show(with_frozen(rows, model.parameter_names, trained))
+            self._fill_verdict()
 
     def show_verdict(self, verdict: str) -> None:
-        self._step.card.verdict = verdict
+        self._verdict = verdict
+        self._fill_verdict()
         self._step.layers.checked = verdict not in ("", WAITING, CHECKING)
+
+    def _fill_verdict(self) -> None:
+        """With what is frozen by choice, which the check of the model does not know."""
+        trained, model = self._step.controller.typed.trained_names, self._step.model
+        chosen = ""
+        if self._verdict and trained is not None and model is not None:
+            count = len(model.parameter_names)
+            chosen = f" In Train, {len(trained)} of its {count} parameters are chosen."
+        self._step.card.verdict = f"{self._verdict}{chosen}"
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         fields = (self._step.dataset, self._step.target, self._step.groups)
