@@ -77,14 +77,17 @@ def test_a_verdict_has_a_badge_and_a_level() -> None:
         found = verdict_of(ratios, "b", load, 2)
         assert (found.badge, found.level) == (badge, level)
     nothing = {"a": Ratio(NAN, NAN, NAN), "b": Ratio(1.0, 1.0, 1.0)}
-    for engines, why in ((1, "there is only one engine"), (2, "no round was measured for two")):
+    for engines, why in (
+        (1, "there is only one engine"),
+        (2, "fewer than two engines completed a round"),
+    ):
         none = verdict_of(nothing, "b", None, engines)
         assert none == (f"There is no ratio, as {why}.", "no ratio", "none")
     busy = verdict_of(nothing, "b", Load(10.0, 9.0, 2), 2)
     assert busy == (
         "Do not trust these figures, as the machine was busy (other programs used 0.9 of 2 cores). "
-        "There is no ratio, as no round was measured for two. Compare again once the machine is "
-        "quiet.",
+        "There is no ratio, as fewer than two engines completed a round. Compare again once the "
+        "machine is quiet.",
         "machine was busy",
         "busy",
     )

@@ -98,7 +98,7 @@ def test_rounds_that_differ_on_a_quiet_machine_are_mentioned() -> None:
     assert verdict.level == "quiet"
 
 
-@pytest.mark.parametrize(("engines", "why"), [(1, "only one engine"), (2, "no round")])
+@pytest.mark.parametrize(("engines", "why"), [(1, "only one engine"), (2, "fewer than two")])
 def test_without_a_ratio_it_says_why(engines: int, why: str) -> None:
     nothing = Ratio(math.nan, math.nan, math.nan)
     verdict = verdict_of({"pytorch": nothing, "fake": nothing}, "pytorch", QUIET, engines)

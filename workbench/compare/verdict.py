@@ -68,7 +68,11 @@ def verdict_of(
     what = "ratios" if clauses else "figures"
     busy = "" if load is None or not load.busy else _busy_text(load, what)
     if not clauses:
-        why = "there is only one engine" if engines == 1 else "no round was measured for two"
+        why = (
+            "there is only one engine"
+            if engines == 1
+            else "fewer than two engines completed a round"
+        )
         sentence = f"There is no ratio, as {why}."
         if busy:
             return Verdict(f"{busy}. {sentence} {AGAIN}", BADGES["busy"], "busy")

@@ -34,6 +34,11 @@ def significant(value: float) -> str:
     return f"{rounded:,f}"
 
 
+def percent(share: float) -> str:
+    """Format a share of 1 in percent, without a sign: 75.3 of 0.7525, as the front end does."""
+    return f"{Decimal(100 * share).quantize(Decimal('0.1'), ROUND_HALF_UP):f}"
+
+
 def megabytes(size_bytes: float) -> str:
     """Format a size in memory in 10^6 bytes: 331, 51.7."""
     size = size_bytes / 1e6

@@ -26,7 +26,8 @@ def make_figure(panels: int, title: str, rows: int = 1) -> tuple[NotebookFigure,
     lines = title.count("\n") + 1
     size = (3.4 * panels, 0.4 + 2.8 * rows + TITLE_LINE * max(0, lines - 2))
     figure = NotebookFigure(figsize=size, layout="constrained")
-    figure.suptitle(printable(title), fontsize=11, fontweight="bold", parse_math=False)
+    look = {"fontsize": 11, "fontweight": "bold"} if lines <= 2 else {"fontsize": 9}
+    figure.suptitle(printable(title), parse_math=False, **look)
     axes = figure.subplots(rows, panels, squeeze=False).ravel()
     for panel in axes:
         panel.grid(True, color="#e5e5e5", linewidth=0.6)

@@ -113,7 +113,7 @@ def test_last_batches_of_different_steps_have_no_lowest_loss() -> None:
     two = write_run("same", [steps(1, [1.0, 1.0], [3.0, 2.0])], DONE, **settings)
     assert "lowest" not in compare_runs([one, two]).badge
     other = write_run("same", [steps(1, [1.0], [2.0])], DONE, **settings)
-    assert compare_runs([one, other]).badge.startswith("lowest loss of the last batch: fake · lr 0")
+    assert compare_runs([one, other]).badge == "lowest loss of the last batch: lr 0.001"
 
 
 def test_without_a_test_loss_of_each_the_losses_are_those_of_the_last_batch() -> None:
@@ -125,8 +125,8 @@ def test_without_a_test_loss_of_each_the_losses_are_those_of_the_last_batch() ->
         compare_runs([tested, untested, nothing, diverged]).verdict().sentence.replace("\n", " ")
     )
     assert found.startswith(
-        "Loss of the last batch, lowest first: pytorch: 1.7900 at step 22; fake: 2.0000 at step 2; "
-        "ortmodule: not finite at step 1. "
+        "Loss of the last batch, lowest first: pytorch · 22 steps: 1.7900 at step 22; fake · 1 "
+        "epoch: 2.0000 at step 2; ortmodule · 1 epoch: not finite at step 1. "
     )
 
 
@@ -139,8 +139,8 @@ def test_runs_that_were_not_tested_are_named_after_those_that_were() -> None:
         .verdict()
         .sentence.replace("\n", " ")
         .startswith(
-            "Test loss, lowest first: fake: 0.2500 at step 20; pytorch: 0.5000 at step 22 "
-            "(accuracy 75.0 %); ondevice: not tested. "
+            "Test loss, lowest first: fake · 22 steps: 0.2500 at step 20; pytorch · 22 steps: "
+            "0.5000 at step 22 (accuracy 75.0 %); ondevice · 1 epoch: not tested. "
         )
     )
 
@@ -156,8 +156,8 @@ def test_of_many_runs_the_lowest_losses_and_the_highest_are_named() -> None:
     sentence = compare_runs(runs).verdict().sentence.replace("\n", " ")
     assert "run 5: 0.5000; run 4: 0.6000; run 3: 0.7000; 2 others; run 0: 1.0000. " in sentence
     assert (
-        " run 2 is 4.0 times as fast as run 0, run 3 is slower, 0.50 times as fast as run 0, 3 "
-        "others between; measured separately, without an interval." in sentence
+        " run 2 is 4.0 times as fast as run 0; run 3 is slower, 0.50 times as fast as run 0; "
+        "measured separately, without an interval." in sentence
     )
 
 
@@ -209,7 +209,7 @@ def test_of_runs_that_were_all_stopped_the_one_stopped_long_before_is_named() ->
 def test_another_batch_size_is_said_before_the_ratio() -> None:
     slow, fast = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25, batch_size=5)
     sentence = compare_runs([slow, fast]).verdict().sentence.replace("\n", " ")
-    assert "Settings that differ: batch size. fake is 2.0 times as fast as pytorch;" in sentence
+    assert "differ: batch size. fake · batch 5 is 2.0 times as fast as pytorch · batch" in sentence
 
 
 def test_runs_of_different_models_have_no_ratio() -> None:

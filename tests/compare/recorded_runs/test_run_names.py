@@ -80,7 +80,10 @@ def test_a_name_has_what_distinguishes_the_run(
                 "pytorch · lr 0.5 · 09:30:15 (2)",
             ],
         ),
-        ([{}, {"engine": "ondevice", "learning_rate": 0.5}], ["pytorch", "ondevice"]),
+        (
+            [{}, {"engine": "ondevice", "learning_rate": 0.5}],
+            ["pytorch · lr 0.001", "ondevice · lr 0.5"],
+        ),
         ([{"evaluate": False}, {}], ["pytorch · evaluate no", "pytorch · evaluate yes"]),
         (
             [{"max_grad_norm": 1.0}, {"lr_warmup_steps": 5}],

@@ -24,7 +24,7 @@ def test_there_is_no_interval_and_no_exact_sameness() -> None:
 def test_of_equal_ratios_no_run_is_named_twice() -> None:
     ratios = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0}
     sentence = unpaired_verdict(ratios, "a").sentence
-    assert sentence.startswith("b is about as fast as a, 1.00 times, d is about as fast as a,")
+    assert sentence.startswith("b is about as fast as a, 1.00 times; d is about as fast as a,")
 
 
 def test_losses_come_first_and_many_settings_are_counted() -> None:

@@ -16,7 +16,7 @@ from tests.widgets.app.conftest import MakePage
 from workbench.controller.forms.setting_fields import value_as_text
 from workbench.errors import ModelError
 from workbench.widgets import ArtifactBuilder, ModelView, Trainer, Workbench
-from workbench.widgets.model.model_view import LAYERS_HINT
+from workbench.widgets.model.hints import LAYERS_HINT
 
 
 def test_choosing_a_sample_shows_it_and_fills_in_its_defaults(make_page: MakePage) -> None:
@@ -321,8 +321,8 @@ def test_layers_that_are_frozen_in_another_step_say_so(make_page: MakePage) -> N
     page.set(requires_grad=["output.*"])
     assert states() == ["frozen", "frozen", "trains"]
     trainable = "Trainable parameters: 17,226 of 17,226 elements."
-    chosen = " In Train, 2 of its 6 parameters are chosen."
-    until(lambda: page.models.card.verdict.endswith(f"{trainable}{chosen}"))
+    chosen = ", with 2 of 6 parameters trained."
+    until(lambda: page.models.card.verdict.endswith(f"{trainable[:-1]}{chosen}"))
     page.set(requires_grad=None)
     assert states() == ["trains"] * 3
     assert page.models.card.verdict.endswith(trainable)

@@ -375,7 +375,7 @@ def test_a_picture_says_whose_curves_it_has_and_over_what_they_are_means(wire: W
     figure = file.figure()
     figure.draw_without_rendering()
     title = figure.get_suptitle().replace("\n", " ")
-    assert title.startswith("digits-mlp · a · 23 Nov 22:08:20; b · 22:08:21, saved ")
+    assert title.startswith("digits-mlp · pytorch · 23 Nov 22:08:20; ondevice · 22:08:21, saved ")
     wire.charts.verdict = "b does 1.2 times the samples of a; " + "the machine was busy. " * 9
     title, *below = wire.charts._file().figure().get_suptitle().splitlines()
     assert title.startswith("digits-mlp")

@@ -176,9 +176,9 @@ def test_compared_runs_are_shown_below_as_the_app_shows_them(wire: Wire) -> None
     def names() -> list[str]:
         return [curve["label"] for curve in view.charts.curves]
 
-    until(lambda: names() == ["model-b · fake", "model-a · fake"])
+    until(lambda: names() == ["model-b · fake · lr 0.2", "model-a · fake · lr 0.1"])
     wire.press("rename", [runs[1].id], "second")
-    until(lambda: names() == ["second", "model-a · fake"])
+    until(lambda: names() == ["second", "model-a · fake · lr 0.1"])
     until(lambda: [row["engine"] for row in view.table.rows] == names())
     wire.press("delete", [runs[1].id])
     until(lambda: view.ratios.verdict.endswith("second was deleted and is left out."))
@@ -186,8 +186,10 @@ def test_compared_runs_are_shown_below_as_the_app_shows_them(wire: Wire) -> None
     wire.press("delete", [runs[0].id])
     until(lambda: view.ratios.verdict == ALL_DELETED)
     wire.press("undelete", [run.id for run in runs])
-    until(lambda: [row["engine"] for row in view.table.rows] == ["second", "model-a · fake"])
-    assert names() == ["second", "model-a · fake"]
+    until(
+        lambda: [row["engine"] for row in view.table.rows] == ["second", "model-a · fake · lr 0.1"]
+    )
+    assert names() == ["second", "model-a · fake · lr 0.1"]
     assert "deleted" not in view.ratios.verdict
     # A run whose folder is gone is said, and what is shown stays.
     shutil.rmtree(runs[0].folder.path)

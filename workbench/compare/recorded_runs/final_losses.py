@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from workbench.display.number_format import loss_text
+from workbench.display.number_format import loss_text, percent
 from workbench.run_folder.run_reader import NewPoints
 from workbench.runs import Run
 
@@ -102,7 +102,7 @@ def _text(final: _Final, *, with_step: bool) -> str:
     step = f" at step {final.step:,}" if with_step else ""
     known = math.isfinite(final.accuracy)
     return f"{loss_text(final.loss)}{step}" + (
-        f" (accuracy {100 * final.accuracy:.1f} %)" if known else ""
+        f" (accuracy {percent(final.accuracy)} %)" if known else ""
     )
 
 

@@ -17,7 +17,7 @@ from workbench.compare.differences import (
 )
 from workbench.compare.load_comparison import loads_of, measured_together
 from workbench.compare.recorded_runs.final_losses import FinalLosses, final_losses, test_loss
-from workbench.compare.recorded_runs.run_names import distinct_names
+from workbench.compare.recorded_runs.run_names import SEPARATOR, distinct_names
 from workbench.compare.recorded_runs.run_verdict import NO_LOSSES, unpaired_verdict
 from workbench.compare.rounds.statistics import Ratio
 from workbench.compare.run_texts import (
@@ -171,7 +171,9 @@ class RunComparison:
             found = short_verdict(_measured_ratios(table), self.reference, level)
             return failures_badge(self.runs) + found
         if read.losses.lowest and self._differing:
-            return failures_badge(self.runs) + read.losses.lowest
+            shared = {name.partition(SEPARATOR)[0] for name in self.runs}
+            left_out = f"{shared.pop()}{SEPARATOR}" if len(shared) == 1 else ""
+            return failures_badge(self.runs) + read.losses.lowest.replace(f": {left_out}", ": ")
         ratios = {
             str(name): Ratio(float(value), math.nan, math.nan)
             for name, value in table["ratio"].items()

@@ -26,10 +26,11 @@ SEPARATOR = " · "
 def distinct_names(runs: Sequence[Run]) -> list[str]:
     """A name for each run, none of them twice, in the order of `runs`.
 
-    A display name is kept. Other runs are named by their engine, and by their model where it
-    differs. Those that are equal so far are told apart by the settings that differ between them, as
-    "ondevice · lr 0.01", else by their start, without the day where all have started on
-    one. Those that are still equal are numbered. A single run has its title.
+    A display name is kept. Other runs are named by their engine, by their model where it differs,
+    and by the settings that differ where these are few, as "ondevice · lr 0.01". Those that are
+    equal so far are told apart by some of the settings that differ between them, else by their
+    start, without the day where all have started on one. Those that are still equal are numbered.
+    A single run has its title.
     """
     if len(runs) == 1:
         return [runs[0].title]
@@ -40,6 +41,10 @@ def distinct_names(runs: Sequence[Run]) -> list[str]:
         name or SEPARATOR.join(filter(None, (model if several else "", trained_by(run.spec))))
         for run, name, model in zip(runs, given, models, strict=True)
     ]
+    # Also of different engines: which settings each had is not to be looked for.
+    for place, text in enumerate(_setting_texts(runs, few=True)):
+        if text and not given[place]:
+            names[place] = SEPARATOR.join(filter(None, (names[place], text)))
     starts = dict(zip(runs, _starts(runs), strict=True))
     for texts_of in (_setting_texts, lambda some: [starts[run] for run in some]):
         for alike in _alike(names):
@@ -63,12 +68,20 @@ def _alike(names: Sequence[str]) -> list[list[int]]:
     return [each for name, each in places.items() if len(each) > 1 or not name]
 
 
-def _setting_texts(runs: Sequence[Run]) -> list[str]:
+def _setting_texts(runs: Sequence[Run], *, few: bool = False) -> list[str]:
     """The settings that tell runs apart, as "lr 0.01": all that differ, or where these are too many
-    the first one or two that do; all empty where none do, or these are too long for a name."""
+    the first ones that do; all empty where none do, or these are too long for a name.
+
+    Args:
+        runs: some that are compared.
+        few: leave them out where they are too many, and those that are in a name only where no
+            others differ.
+    """
     found = differing({str(place): settings_of(run) for place, run in enumerate(runs)})
-    every_name = sorted(filter(explaining, found), key=_importance)
-    names = [name for name in every_name if name not in LAST] or every_name
+    every_name = sorted(filter(_in_names, found), key=_importance)
+    names = [name for name in every_name if name not in LAST] or ([] if few else every_name)
+    if few and len(names) > MOST_SETTINGS:
+        return ["" for _ in runs]
     every = [names]
     if len(names) > MOST_SETTINGS:
         sizes = range(1, MOST_SETTINGS + 1)
@@ -80,6 +93,10 @@ def _setting_texts(runs: Sequence[Run]) -> list[str]:
         if distinct and max(map(len, texts)) <= LONGEST:
             return texts
     return ["" for _ in runs]
+
+
+def _in_names(name: str) -> bool:
+    return explaining(name) and name not in ("model", "dataset")
 
 
 def _importance(name: str) -> int:

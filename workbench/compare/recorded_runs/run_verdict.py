@@ -84,9 +84,7 @@ def _clauses(ratios: Mapping[str, float], reference: str) -> str:
         ratio_clause(name, reference, Ratio(ratios[name], math.nan, math.nan), paired=False)
         for name in names
     ]
-    if between := len(ratios) - len(names):
-        said.append(f"{between} {'other' if between == 1 else 'others'} between")
-    return ", ".join(said)
+    return "; ".join(said)
 
 
 def _unlike(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.compare.run_texts import trained_text
-from workbench.display.number_format import loss_text
+from workbench.display.number_format import loss_text, percent
 from workbench.errors import with_full_stop
 from workbench.runs import Run
 from workbench.runs.failure import kept_checkpoint, log_line
@@ -115,7 +115,7 @@ def _outcome_sentence(run: Run) -> str:
         loss = evaluation["loss"]
         reached = f", test loss {DIVERGED if loss is None else loss_text(loss)}"
         if evaluation["accuracy"] is not None:
-            reached += f", test accuracy {100 * evaluation['accuracy']:.1f} %"
+            reached += f", test accuracy {percent(evaluation['accuracy'])} %"
     steps = f"{done:,} {step}{'' if done == 1 else 's'}"
     trained = f"Trained {name}: {steps}{reached}{trained_text(run.config)}."
     why = NEGATIVE if is_negative(run) else ""

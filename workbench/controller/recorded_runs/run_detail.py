@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from workbench.controller.recorded_runs.worst_rows import ShownRow, WorstRowsReader
 from workbench.controller.restore import default_settings
-from workbench.display.number_format import loss_text, megabytes, significant
+from workbench.display.number_format import loss_text, megabytes, percent, significant
 from workbench.display.quantities import duration_text
 from workbench.machine.load import Load
 from workbench.run_folder.results.step_results import StepResults
@@ -158,7 +158,7 @@ def metric_text(name: str, value: float) -> str:
     """91.6 % of accuracy, 0.0352 of a loss; other metrics with three digits."""
     if name == "loss":
         return loss_text(value)
-    return f"{100 * value:.1f} %" if name == "accuracy" else significant(value)
+    return f"{percent(value)} %" if name == "accuracy" else significant(value)
 
 
 def _settings(run: Run) -> Facts:

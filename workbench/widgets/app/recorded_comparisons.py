@@ -50,6 +50,7 @@ class RecordedComparisons:
         self._comparison, self._code, self._controller = comparison, code, controller
         self._reported = ""
         self.field.observe(self._on_chosen, "value")
+        bar.observe(self._on_step, "selected")
         self.field.on_again = self._on_chosen
 
     def show(self, job: Run | Comparison | RunComparison) -> None:
@@ -103,6 +104,12 @@ class RecordedComparisons:
                 )
             except WorkbenchError as error:
                 self.field.problem = str(error)
+
+    def _on_step(self, change: Any) -> None:
+        """In another step it is not said any more what Compare shows."""
+        if change.new != "compare" and self._reported:
+            self._controller.forget_outcome(self._reported)
+            self._reported = ""
 
     def _report(self, message: str) -> None:
         self._reported = message

@@ -18,7 +18,7 @@ def chart_title(curves: Sequence[Mapping[str, str]]) -> str:
     Args:
         curves: label and detail of each, see `Charts.curves`.
     """
-    names = run_names([_title(curve) for curve in curves]) or "Charts"
+    names = run_names(curves) or "Charts"
     return f"{names}, saved {_date('%d %b %Y')}"
 
 
@@ -32,17 +32,21 @@ def chart_stem(curves: Sequence[Mapping[str, str]]) -> str:
     return f"{stem or 'charts'}-{_date('%Y-%m-%d')}"
 
 
-def run_names(titles: Sequence[str]) -> str:
-    """The titles in a line, each without what it shares with the one before: as `runNames` in
+def run_names(curves: Sequence[Mapping[str, str]]) -> str:
+    """The runs in a line, each without what it shares with the one before: as `runNames` in
     run_names.ts."""
+    titles = [_title(curve) for curve in curves]
     parts = [title.split(BETWEEN) for title in titles]
-    if not all(len(each) == 3 and each[0] == parts[0][0] for each in parts):
+    alike = all(len(each) == 3 and each[0] == parts[0][0] for each in parts)
+    if len(curves) < 2 or not alike:
         return "; ".join(titles)
     names: list[str] = []
     before = ""
-    for model, engine, start in parts:
+    for (model, _, start), curve in zip(parts, curves, strict=True):
         day, clock = start[: start.rfind(" ") + 1], start[start.rfind(" ") + 1 :]
-        shown = [engine, clock if day == before else start]
+        time_text = clock if day == before else start
+        label = curve["label"]
+        shown = [label] if label.endswith(time_text) else [label, time_text]
         names.append(BETWEEN.join(shown if names else [model, *shown]))
         before = day
     return "; ".join(names)

@@ -24,6 +24,7 @@ from workbench.controller.model.target_names import (
 )
 from workbench.controller.view import View
 from workbench.models import Model
+from workbench.widgets.model import hints
 from workbench.widgets.model.choice_field import ChoiceField
 from workbench.widgets.model.data_view import DataView
 from workbench.widgets.model.layer_table import LayerTable
@@ -39,15 +40,6 @@ from workbench.widgets.model.own_data import DataTexts, OwnData
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.standalone_step import StandaloneStep
 from workbench.widgets.train.task_section import sections
-
-CARD_HINT = "Choose a sample, a module of this notebook, an .onnx file or package.module:factory."
-LAYERS_HINT = "The layers of the model that you choose appear here."
-LOADING_HINT = "Building the model to list its layers …"
-DATA_HINT = "Rows of the dataset appear here once one is chosen; samples bring their own."
-
-OF_EXAMPLE_INPUTS = "Array or tensor, batch first; several: a, b"
-NEEDED = "Needed now. "
-"""Before the description of a field that the chosen model cannot do without."""
 
 
 class ModelView(StandaloneStep):
@@ -80,7 +72,7 @@ class ModelView(StandaloneStep):
             label="Example input",
             list_label="Arrays of the notebook",
             placeholder="only for modules of the notebook",
-            description=OF_EXAMPLE_INPUTS,
+            description=hints.OF_EXAMPLE_INPUTS,
         )
         self.dataset = ChoiceField(
             lambda text: dataset_options(sources, text),
@@ -104,9 +96,9 @@ class ModelView(StandaloneStep):
             description="Optional: of federated clients, such as the user that a row is from",
         )
         self._show_columns()
-        self.card = ModelCard(hint=CARD_HINT)
-        self.layers = LayerTable(hint=LAYERS_HINT)
-        self.data = DataView(hint=DATA_HINT)
+        self.card = ModelCard(hint=hints.CARD_HINT)
+        self.layers = LayerTable(hint=hints.LAYERS_HINT)
+        self.data = DataView(hint=hints.DATA_HINT)
         self.model: Model | None = None
         self._chosen = ""
         self._filling = False
@@ -261,9 +253,10 @@ class ModelStepView(View):
         lacking = lacks_example(problem)
         for field in (self._step.field, self._step.example_inputs):
             field.problem = problem if field is wrong and not lacking else ""
-        self._step.example_inputs.description = f"{NEEDED if lacking else ''}{OF_EXAMPLE_INPUTS}"
+        described = hints.NEEDED_INPUTS if lacking else hints.OF_EXAMPLE_INPUTS
+        self._step.example_inputs.description = described
         if model is None:
-            self._step.card.clear("" if problem else CARD_HINT)
+            self._step.card.clear("" if problem else hints.CARD_HINT)
         else:
             self._step.own_data.note_loaded(model.name, self._step.field.value)
             self._step.card.show(model)
@@ -271,7 +264,7 @@ class ModelStepView(View):
     def show_layers(self, rows: Sequence[LayerRow] | None, *, loading: bool = False) -> None:
         self._rows = rows or ()
         if rows is None:
-            self._step.layers.clear(LOADING_HINT if loading else LAYERS_HINT)
+            self._step.layers.clear(hints.LOADING_HINT if loading else hints.LAYERS_HINT)
         else:
             self._show_rows()
 
@@ -290,12 +283,9 @@ class ModelStepView(View):
 
     def _fill_verdict(self) -> None:
         """With what is frozen by choice, which the check of the model does not know."""
-        trained, model = self._step.controller.typed.trained_names, self._step.model
-        chosen = ""
-        if self._verdict and trained is not None and model is not None:
-            count = len(model.parameter_names)
-            chosen = f" In Train, {len(trained)} of its {count} parameters are chosen."
-        self._step.card.verdict = f"{self._verdict}{chosen}"
+        chosen = self._step.controller.typed.trained_text if self._verdict else ""
+        whole = f"{self._verdict.removesuffix('.')}{chosen}."
+        self._step.card.verdict = whole if chosen else self._verdict
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         fields = (self._step.dataset, self._step.target, self._step.groups)
@@ -305,6 +295,6 @@ class ModelStepView(View):
             field.problem = problem if field is wrong else ""
         elsewhere = problem if wrong is None else ""
         if preview is None:
-            self._step.data.clear(DATA_HINT, elsewhere)
+            self._step.data.clear(hints.DATA_HINT, elsewhere)
         else:
             self._step.data.show(preview, elsewhere)

@@ -12,23 +12,23 @@ DATA_FILES = (".npz", ".csv")
 
 
 def model_options(sources: Sources, text: str) -> list[dict[str, str]]:
-    """Samples with the first sentence of their cards, modules of the notebook, .onnx files."""
+    """Modules of the notebook, samples with the first sentence of their cards, .onnx files."""
     from sample_models import SAMPLES
 
     samples = [
         _option(name, sample.card.partition(". ")[0], "Samples") for name, sample in SAMPLES.items()
     ]
     own = _own(sources, "model")
-    return [*samples, *own, *_typed(sources, text, own), *_files(text, MODEL_FILES)]
+    return [*own, *_typed(sources, text, own), *samples, *_files(text, MODEL_FILES)]
 
 
 def dataset_options(sources: Sources, text: str) -> list[dict[str, str]]:
-    """Sample datasets, datasets of the notebook, .npz and .csv files."""
+    """Datasets of the notebook, sample datasets, .npz and .csv files."""
     from sample_models import DATASETS
 
     samples = [_option(name, "", "Samples") for name in DATASETS]
     own = _own(sources, "dataset")
-    return [*samples, *own, *_typed(sources, text, own), *_files(text, DATA_FILES)]
+    return [*own, *_typed(sources, text, own), *samples, *_files(text, DATA_FILES)]
 
 
 def target_options(dataset: str) -> list[dict[str, str]]:

@@ -41,9 +41,8 @@ function render({ model, el }: RenderProps<Traits>): void {
       }),
     );
   };
-  // An offer that was answered is gone: the focus goes to the next one, after the last to the step that is shown.
-  const next = () =>
-    el.querySelector("button") ?? el.closest(".wb-page")?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]');
+  // An offer that was answered is gone: the focus goes to the next one, after the last to what controls a run.
+  const next = () => el.querySelector("button") ?? el.closest(".wb-page")?.querySelector<HTMLElement>(".wb-controls .wb-pause:not([hidden])");
   model.on("change:offers", () => keepFocus(el, update, next));
   update();
 }

@@ -86,7 +86,11 @@ function render({ model, el }: RenderProps<Traits>): void {
     due = true;
     queueMicrotask(() => {
       due = false;
-      keepFocus(el, update, () => el.closest(".wb-run-browser")?.querySelector<HTMLElement>(".wb-run-grid"));
+      const grid = el.closest(".wb-run-browser")?.querySelector<HTMLElement>(".wb-run-grid");
+      keepFocus(el, update, () => grid);
+      // Back in the list, its row is seen again.
+      const row = grid && document.activeElement === grid ? document.getElementById(grid.getAttribute("aria-activedescendant") ?? "") : null;
+      if (el.hidden) row?.scrollIntoView({ block: "center" });
     });
   });
   update();

@@ -2,7 +2,7 @@
 
 import { element, freshId } from "../element";
 import { type Column, columnsThatFit, gridTemplate } from "./run_columns";
-import type { Order, SortKey } from "./run_order";
+import { type Order, SORT_LABELS, type SortKey } from "./run_order";
 import { displayName, type RunRow } from "./run_row";
 import type { Selection } from "./selection";
 import { typeScaleOf } from "../zoom";
@@ -206,7 +206,8 @@ export class RunGrid {
     const focused = (document.activeElement as HTMLElement | null)?.dataset["sort"];
     const heads = this.columns.map((column) => {
       const unit = column.unit ? [element("small", {}, column.unit)] : [];
-      const sorted = column.key === key;
+      const sorted = column.key === key || column.also === key;
+      const label = column.also === key ? SORT_LABELS[column.also] : column.label;
       const attributes: Record<string, string> = {
         role: "columnheader",
         class: column.text ? "wb-text-cell" : "wb-number-cell",
@@ -215,7 +216,7 @@ export class RunGrid {
       if (column.key === "curve") return element("div", attributes, column.label);
       attributes["aria-sort"] = sorted ? (descending ? "descending" : "ascending") : "none";
       const arrow = element("span", { class: "wb-sort-arrow", "aria-hidden": "true" }, sorted ? (descending ? "▾" : "▴") : "");
-      const button = element("button", { type: "button", class: "wb-sort" }, column.label, arrow, ...unit);
+      const button = element("button", { type: "button", class: "wb-sort" }, label, arrow, ...unit);
       button.dataset["sort"] = column.key;
       button.addEventListener("click", () => this.listener.onSort(column.key as SortKey));
       return element("div", attributes, button);

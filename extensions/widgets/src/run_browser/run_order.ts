@@ -48,6 +48,14 @@ export interface Order {
   descending: boolean;
 }
 
+/** By which the first is what one looks for: texts by the alphabet, losses from the lowest. */
+const ASCENDING: SortKey[] = ["name", "status", "engine", "model", "dataset", "lastLoss", "bestLoss", "testLoss"];
+
+/** The order by a key that was not chosen before. */
+export function firstOrder(key: SortKey): Order {
+  return { key, descending: !ASCENDING.includes(key) };
+}
+
 const texts = new WeakMap<RunRow, string>();
 
 /** Everything that can be searched for in a row, in lower case. */

@@ -8,7 +8,7 @@ import { RunActions } from "./run_actions";
 import { RunGrid } from "./run_grid";
 import { RunHint, RunMessage } from "./run_message";
 import { RunOffers } from "./run_offers";
-import { type Filters, keptOrder, NO_FILTERS, type Order, sortedIds, type SortKey } from "./run_order";
+import { type Filters, firstOrder, keptOrder, NO_FILTERS, type Order, sortedIds, type SortKey } from "./run_order";
 import { floats, type RowMessage, RunStore } from "./run_row";
 import "./run_table.css";
 import { RunToolbar } from "./run_toolbar";
@@ -254,8 +254,7 @@ class RunTableView {
 
   private sortBy(key: SortKey): void {
     const { key: current, descending } = this.order;
-    const texts: SortKey[] = ["name", "status", "engine", "model", "dataset"];
-    this.set({ sort_by: key, descending: key === current ? !descending : !texts.includes(key) });
+    this.set({ sort_by: key, descending: key === current ? !descending : firstOrder(key).descending });
   }
 
   private selectionChanged(): void {

@@ -2,7 +2,7 @@
 
 import { element } from "../element";
 import { formatWhole } from "../number_format";
-import { type Filters, filterValues, type Order, SORT_LABELS, type SortKey } from "./run_order";
+import { type Filters, filterValues, firstOrder, type Order, SORT_LABELS, type SortKey } from "./run_order";
 import type { RunRow } from "./run_row";
 
 export interface ToolbarListener {
@@ -59,7 +59,7 @@ export class RunToolbar {
       this.sort.append(element("option", { value: key }, `Sort: ${label}`));
     }
     this.sort.addEventListener("change", () => {
-      listener.onOrder({ ...this.order, key: this.sort.value as SortKey });
+      listener.onOrder(firstOrder(this.sort.value as SortKey));
     });
     this.direction.addEventListener("click", () => {
       listener.onOrder({ ...this.order, descending: !this.order.descending });

@@ -14,13 +14,15 @@ describe("the offered runs", () => {
 
   it("hand the focus on when one is answered", () => {
     const { el, model } = show(offerList, { offers: [offer("a"), offer("b")] });
-    const tab = document.createElement("button");
-    tab.setAttribute("role", "tab");
-    tab.setAttribute("aria-selected", "true");
+    const controls = document.createElement("div");
+    controls.className = "wb-controls";
+    const pause = document.createElement("button");
+    pause.className = "wb-pause";
+    controls.append(pause);
     const page = document.createElement("div");
     page.className = "wb-page";
     document.body.replaceChildren(page);
-    page.append(tab, el);
+    page.append(controls, el);
     const button = (name: string) => el.querySelector(`[aria-label="${name}"]`) as HTMLButtonElement;
     button("Not now: a was interrupted.").focus();
     button("Not now: a was interrupted.").click();
@@ -28,6 +30,6 @@ describe("the offered runs", () => {
     model.receive("offers", [offer("b")]);
     expect(document.activeElement).toBe(button("Resume: b was interrupted."));
     model.receive("offers", []);
-    expect(document.activeElement).toBe(tab);
+    expect(document.activeElement).toBe(pause);
   });
 });
