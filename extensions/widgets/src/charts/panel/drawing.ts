@@ -1,16 +1,10 @@
 // Draws the lines of one chart on its canvas.
 
 import type uPlot from "uplot";
-import { lastAtMost } from "../series/block";
 import type { Line } from "../series/line";
 import type { LineStyle } from "../../theme";
-import { typeScaleOf, zoomOf } from "../../zoom";
-
-export interface Mark {
-  x: number;
-  /** What stands beside it, the longest first: the others where that has no room. */
-  texts: string[];
-}
+import { drawMark, drawMarkTexts, fittingTexts, type Mark } from "./marks";
+import { scaleOf, shownIndices, topOf } from "./places";
 
 export interface DrawnLine {
   line: Line;
@@ -45,19 +39,8 @@ export function drawLines(plot: uPlot, lines: DrawnLine[], markColor: string, ba
   const marks = lines.flatMap((each) => each.marks.filter(shown)).sort((a, b) => a.x - b.x);
   for (const { x } of marks) drawMark(plot, x, markColor);
   // The texts last: several marks stand close together where engines fail alike.
-  fittingTexts(plot, marks).forEach((mark, index) => drawMarkText(plot, mark, index, markColor, background));
+  drawMarkTexts(plot, fittingTexts(plot, marks), lines.map(({ line }) => line), markColor, background);
   ctx.restore();
-}
-
-/** Pixels of the canvas for a CSS pixel of the page. */
-function scaleOf(plot: uPlot): number {
-  return devicePixelRatio * zoomOf(plot.root);
-}
-
-/** On a logarithmic axis, which has no 0, a 0 is at its lower end. */
-function topOf(plot: uPlot, value: number): number {
-  const { distr, min } = plot.scales["y"] as uPlot.Scale;
-  return plot.valToPos(distr === 3 ? Math.max(value, min ?? value) : value, "y", true);
 }
 
 function drawLine(plot: uPlot, { line, style, faded, width = WIDTH }: DrawnLine, background: string): void {
@@ -89,13 +72,6 @@ function drawLine(plot: uPlot, { line, style, faded, width = WIDTH }: DrawnLine,
     drawPoints(plot, line.points, style.color, edge, edge ? [] : style.dash.map((length) => length * scale));
   }
   ctx.globalAlpha = 1;
-}
-
-/** Indices of the points within the plot, and one more at each side. */
-export function shownIndices(plot: uPlot, x: Float64Array): [number, number] {
-  const { min, max } = plot.scales["x"] as uPlot.Scale;
-  const first = Math.max(0, lastAtMost(x, min ?? 0));
-  return [first, Math.min(x.length - 1, lastAtMost(x, max ?? 0) + 1)];
 }
 
 function stroke(plot: uPlot, x: Float64Array, y: ArrayLike<number>, first: number, last: number): void {
@@ -173,65 +149,4 @@ function drawPoints(plot: uPlot, { x, y }: NonNullable<Line["points"]>, color: s
     if (edge) ctx.stroke();
     ctx.fill();
   }
-}
-
-function drawMark(plot: uPlot, x: number, color: string): void {
-  const { ctx, bbox } = plot;
-  const scale = scaleOf(plot);
-  const left = plot.valToPos(x, "x", true);
-  ctx.strokeStyle = ctx.fillStyle = color;
-  ctx.lineWidth = 1.5 * scale;
-  ctx.setLineDash([3 * scale, 3 * scale]);
-  ctx.beginPath();
-  ctx.moveTo(left, bbox.top);
-  ctx.lineTo(left, bbox.top + bbox.height);
-  ctx.stroke();
-  ctx.setLineDash([]);
-  ctx.beginPath();
-  ctx.moveTo(left - 5 * scale, bbox.top);
-  ctx.lineTo(left + 5 * scale, bbox.top);
-  ctx.lineTo(left, bbox.top + 8 * scale);
-  ctx.fill();
-}
-
-/** The texts that have room in the chart, as long ones for all marks as fit; the same one stands there once. */
-function fittingTexts(plot: uPlot, marks: Mark[]): { x: number; text: string }[] {
-  const { ctx, bbox } = plot;
-  ctx.font = markFont(plot);
-  const levels = Math.max(0, ...marks.map(({ texts }) => texts.length));
-  const textsOf = (level: number) => marks.map(({ x, texts }) => ({ x, text: texts[Math.min(level, texts.length - 1)] ?? "" }));
-  let found = textsOf(0);
-  for (let level = 1; level < levels && found.some(({ text }) => ctx.measureText(text).width > bbox.width); level += 1) {
-    found = textsOf(level);
-  }
-  return found.filter(({ text }, index) => found.findIndex((other) => other.text === text) === index);
-}
-
-function markFont(plot: uPlot): string {
-  return `600 ${11 * scaleOf(plot) * typeScaleOf(plot.root)}px sans-serif`;
-}
-
-/** The text of a mark; those of several stand below each other. */
-function drawMarkText(plot: uPlot, { x, text }: { x: number; text: string }, index: number, color: string, background: string): void {
-  const { ctx, bbox } = plot;
-  const scale = scaleOf(plot);
-  const left = plot.valToPos(x, "x", true);
-  ctx.fillStyle = color;
-  const textScale = scale * typeScaleOf(plot.root);
-  ctx.font = markFont(plot);
-  ctx.textBaseline = "top";
-  const { width } = ctx.measureText(text);
-  const gap = 8 * scale;
-  const toLeft = left > bbox.left + bbox.width / 2;
-  ctx.textAlign = "left";
-  // A long one is beside its mark as far as there is room in the chart.
-  const beside = toLeft ? left - gap - width : left + gap;
-  const start = Math.max(bbox.left + 2 * scale, Math.min(beside, bbox.left + bbox.width - width));
-  const place = [start, bbox.top + 2 * scale + 14 * index * textScale] as const;
-  // Over the curves that cross it.
-  ctx.strokeStyle = background;
-  ctx.lineWidth = 4 * scale;
-  ctx.lineJoin = "round";
-  ctx.strokeText(text, ...place);
-  ctx.fillText(text, ...place);
 }

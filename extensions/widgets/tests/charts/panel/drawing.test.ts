@@ -1,6 +1,7 @@
 import type uPlot from "uplot";
 import { describe, expect, it } from "vitest";
-import { drawLines, type Mark } from "../../../src/charts/panel/drawing";
+import { drawLines } from "../../../src/charts/panel/drawing";
+import type { Mark } from "../../../src/charts/panel/marks";
 
 /** What is drawn of `count` evaluations in a plot of 400 pixels: circles, and dashes and colour of every line. */
 function drawn(
@@ -8,12 +9,14 @@ function drawn(
   main: number[],
   marks: Mark[] = [],
   distr = 1,
-): { circles: number[]; lines: string[]; texts: string[]; heights: number[]; linesBeforeTexts: number[]; places: number[] } {
+  values = main,
+): { circles: number[]; lines: string[]; texts: string[]; heights: number[]; tops: number[]; linesBeforeTexts: number[]; places: number[] } {
   const linesBeforeTexts: number[] = [];
   const places: number[] = [];
   const texts: string[] = [];
   const circles: number[] = [];
   const heights: number[] = [];
+  const tops: number[] = [];
   const lines: string[] = [];
   let dash: number[] = [];
   let onLine = false;
@@ -22,7 +25,8 @@ function drawn(
     ...{ save: nothing, restore: nothing, rect: nothing, clip: nothing, moveTo: nothing, lineTo: nothing, fill: nothing },
     setLineDash: (lengths: number[]) => (dash = lengths),
     strokeStyle: "",
-    fillText: (text: string, x: number) => {
+    fillText: (text: string, x: number, y: number) => {
+      tops.push(y);
       texts.push(text);
       places.push(x);
       linesBeforeTexts.push(lines.length);
@@ -45,9 +49,9 @@ function drawn(
     valToPos: (value: number) => 400 * value,
   };
   const x = Float64Array.from({ length: count }, (_, index) => index / (count - 1));
-  const line = { x: Float64Array.from(main), y: Float64Array.from(main), raw: null, band: null, points: count ? { x, y: x } : null, thin: [] };
+  const line = { x: Float64Array.from(main), y: Float64Array.from(values), raw: null, band: null, points: count ? { x, y: x } : null, thin: [] };
   drawLines(plot as unknown as uPlot, [{ line, style: { color: "red", dash: [9, 2] }, faded: false, marks }], "red", "white");
-  return { circles, heights, lines, texts, linesBeforeTexts, places };
+  return { circles, heights, tops, lines, texts, linesBeforeTexts, places };
 }
 
 describe("the mark of an incident", () => {
@@ -76,6 +80,17 @@ describe("the marks of several curves", () => {
     expect(drawn(0, [], marks).texts).toEqual(["not finite, step 17"]);
     const long = [{ x: 0.4, texts: ["x".repeat(70), "y".repeat(70), "step 17"] }];
     expect(drawn(0, [], long).texts).toEqual(["step 17"]);
+  });
+});
+
+describe("the texts of marks", () => {
+  it("are at the bottom where a curve is at the top alone", () => {
+    const mark = [{ x: 0.5, texts: ["not finite"] }];
+    const tops = (values: number[]) => drawn(0, values.map(() => 0.55), mark, 1, values).tops;
+    expect(tops([])).toEqual([2]);
+    expect(tops([0.02, 0.1])).toEqual([86]); // 100 pixels high, the text 14
+    expect(tops([0.1])).toEqual([2]);
+    expect(tops([0.02, 0.24])).toEqual([2]); // at both: as ever
   });
 });
 
