@@ -120,6 +120,10 @@ def test_every_stop_of_the_tab_key_is_seen(open_notebook: MakeNotebook) -> None:
     # In one column the results stand before what they were started with, for the Tab key too.
     page.set_viewport_size({"width": 560, "height": 900})
     notebook.go_to("Train")
+    # The page is laid out anew for the width.
+    top = "document.querySelector('.wb-step-train .{}').getBoundingClientRect().top"
+    page.wait_for_function(f"{top.format('wb-main')} < {top.format('wb-side')}")
+    page.wait_for_timeout(500)
     notebook.button("Train").focus()
     for _ in range(12):
         page.keyboard.press("Tab")

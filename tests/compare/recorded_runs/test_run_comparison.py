@@ -209,7 +209,7 @@ def test_of_runs_that_were_all_stopped_the_one_stopped_long_before_is_named() ->
 def test_another_batch_size_is_said_before_the_ratio() -> None:
     slow, fast = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25, batch_size=5)
     sentence = compare_runs([slow, fast]).verdict().sentence.replace("\n", " ")
-    assert "differ: batch size. fake · batch 5 is 2.0 times as fast as pytorch · batch" in sentence
+    assert "differ: engine, batch size. fake · batch 5 is 2.0 times as fast as pytorch" in sentence
 
 
 def test_runs_of_different_models_have_no_ratio() -> None:

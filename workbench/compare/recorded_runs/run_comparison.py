@@ -218,10 +218,11 @@ class RunComparison:
 
     @property
     def _differing(self) -> list[str]:
-        """The settings that differ, without the engine, model and dataset."""
+        """The settings that differ, without model and dataset; the engine only beside others."""
         found = differing({name: settings_of(run) for name, run in self.runs.items()})
         names = [name for name in found if explaining(name) and name not in ("model", "dataset")]
-        return [*names, "machine"] if any(name.startswith("machine.") for name in found) else names
+        names += ["machine"] if any(name.startswith("machine.") for name in found) else []
+        return ["engine", *names] if names and "engine" in found else names
 
     @property
     def _missing_baseline(self) -> str:

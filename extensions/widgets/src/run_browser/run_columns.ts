@@ -18,8 +18,6 @@ export interface Column {
   rank: number;
   /** Text to the left, numbers to the right. */
   text?: boolean;
-  /** The column has these values, too, below its own. */
-  also?: SortKey;
   /** What a row has in it, where such columns stand beside it. */
   fill: (row: RunRow, beside: ReadonlySet<string>) => (Node | string)[];
 }
@@ -134,8 +132,8 @@ function lastLossText(row: RunRow): string {
   return diverged ? "not finite" : known(row.lastLoss, formatLoss);
 }
 
-function fillLastLoss(row: RunRow): (Node | string)[] {
-  const tested = row.testLoss === null ? [] : [element("small", {}, `test ${formatLoss(row.testLoss)}`)];
+function fillLastLoss(row: RunRow, beside: ReadonlySet<string>): (Node | string)[] {
+  const tested = row.testLoss === null || beside.has("testLoss") ? [] : [element("small", {}, `test ${formatLoss(row.testLoss)}`)];
   return [lastLossText(row), ...tested];
 }
 
@@ -144,8 +142,9 @@ export const COLUMNS: Column[] = [
   { key: "status", label: "Status", description: "Status of the run", width: 96, rank: 3, text: true, fill: fillStatus },
   { key: "engine", label: "Engine", description: "The engine that trained", width: 112, rank: 9, text: true, fill: (row) => [row.engine || "–"] },
   { key: "curve", label: "Loss", description: "The loss over the steps, each run on its own scale", width: WIDTH + 16, rank: 1, text: true, fill: (row) => (row.complete ? [sparkline(row.curve)] : [element("span", { class: "wb-hint" }, "…")]) },
-  { key: "lastLoss", label: "Last loss", description: "Loss of the last batch, and of the last evaluation of the test split", width: 86, rank: 2, also: "testLoss", fill: fillLastLoss },
+  { key: "lastLoss", label: "Last loss", description: "Loss of the last batch, and of the last evaluation of the test split", width: 86, rank: 2, fill: fillLastLoss },
   { key: "bestLoss", label: "Best loss", description: "Lowest loss of a batch; ≈: of a sample of the steps", width: 90, rank: 10, fill: (row) => [about(row, row.bestLoss, formatLoss)] },
+  { key: "testLoss", label: "Test loss", description: "Of the last evaluation of the test split", width: 86, rank: 11, fill: (row) => [known(row.testLoss, formatLoss)] },
   { key: "metric", label: "Metric", description: "Of the last evaluation of the test split", width: 96, rank: 4, fill: (row) => [formatMetric(row), ...(row.metric === null ? [] : [element("small", {}, METRIC_LABELS[row.metricName] ?? row.metricName)])] },
   { key: "samplesPerS", label: "Throughput", unit: "samples/s", description: "Median over the run after its warm-up, in twenty parts or the rounds of its comparison; in progress: mean so far; ≈: mean of a sample of the steps", width: 98, rank: 5, fill: fillThroughput },
   { key: "steps", label: "Steps", description: "Optimizer steps taken; of federated training its rounds", width: 92, rank: 8, fill: fillSteps },
@@ -163,7 +162,7 @@ const LEAST_NAME = 206;
 /** The columns that fit, before others that by which the rows are sorted; the first takes what they leave. */
 export function columnsThatFit(width: number, sortedBy = ""): Column[] {
   const first = BESIDE_NAME.includes(sortedBy) ? "" : sortedBy;
-  const rank = (column: Column) => (column.key === first || column.also === first ? Math.min(column.rank, SORTED_RANK) : column.rank);
+  const rank = (column: Column) => (column.key === first ? Math.min(column.rank, SORTED_RANK) : column.rank);
   const shown = [...COLUMNS].sort((a, b) => rank(a) - rank(b));
   const needed = () =>
     shown.reduce((sum, column) => sum + (shown.length === 2 && column.rank === 0 ? LEAST_NAME : column.width), 0);

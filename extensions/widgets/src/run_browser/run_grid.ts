@@ -2,7 +2,7 @@
 
 import { element, freshId } from "../element";
 import { type Column, columnsThatFit, gridTemplate } from "./run_columns";
-import { type Order, SORT_LABELS, type SortKey } from "./run_order";
+import type { Order, SortKey } from "./run_order";
 import { displayName, type RunRow } from "./run_row";
 import type { Selection } from "./selection";
 import { typeScaleOf } from "../zoom";
@@ -19,6 +19,9 @@ export interface GridListener {
   /** A key that the list has no meaning for: F2, Delete. */
   onKey: (key: string) => void;
 }
+
+/** Height of the bar at the bottom of JupyterLab's window, in CSS pixels. */
+const STATUS_BAR = 30;
 
 export class RunGrid {
   readonly root = element("div", {
@@ -206,8 +209,7 @@ export class RunGrid {
     const focused = (document.activeElement as HTMLElement | null)?.dataset["sort"];
     const heads = this.columns.map((column) => {
       const unit = column.unit ? [element("small", {}, column.unit)] : [];
-      const sorted = column.key === key || column.also === key;
-      const label = column.also === key ? SORT_LABELS[column.also] : column.label;
+      const sorted = column.key === key;
       const attributes: Record<string, string> = {
         role: "columnheader",
         class: column.text ? "wb-text-cell" : "wb-number-cell",
@@ -216,7 +218,7 @@ export class RunGrid {
       if (column.key === "curve") return element("div", attributes, column.label);
       attributes["aria-sort"] = sorted ? (descending ? "descending" : "ascending") : "none";
       const arrow = element("span", { class: "wb-sort-arrow", "aria-hidden": "true" }, sorted ? (descending ? "▾" : "▴") : "");
-      const button = element("button", { type: "button", class: "wb-sort" }, label, arrow, ...unit);
+      const button = element("button", { type: "button", class: "wb-sort" }, column.label, arrow, ...unit);
       button.dataset["sort"] = column.key;
       button.addEventListener("click", () => this.listener.onSort(column.key as SortKey));
       return element("div", attributes, button);
@@ -284,6 +286,11 @@ export class RunGrid {
     if (extend) this.selection.extendTo(id, this.shown);
     else this.selection.moveTo(id);
     this.reveal(id);
+    // The page follows, too: keys act on a row that is seen, above JupyterLab's status bar and below the page's own.
+    const row = document.getElementById(this.elementId(id));
+    const box = row?.getBoundingClientRect();
+    const bar = this.root.closest(".wb-page")?.querySelector(".wb-top")?.getBoundingClientRect().bottom ?? 0;
+    if (box && (box.top < bar || box.bottom > innerHeight - STATUS_BAR)) row?.scrollIntoView({ block: "center" });
   }
 }
 
