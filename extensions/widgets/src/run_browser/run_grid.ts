@@ -6,6 +6,7 @@ import type { Order, SortKey } from "./run_order";
 import { displayName, type RunRow } from "./run_row";
 import type { Selection } from "./selection";
 import { typeScaleOf } from "../zoom";
+import { sparklineText } from "./sparkline";
 import { anchoredScroll, rowsInView, scrollIntoView } from "./virtual_rows";
 
 const ROW_HEIGHT = 52;
@@ -190,7 +191,7 @@ export class RunGrid {
     const beside = new Set<string>(this.columns.map(({ key }) => key));
     const cells = this.columns.map((column) => {
       const cell = element("div", { role: "gridcell", class: column.text ? "wb-text-cell" : "wb-number-cell" }, ...column.fill(row, beside));
-      if (column.key === "curve" && row.complete) cell.setAttribute("aria-label", curveText(row));
+      if (column.key === "curve" && row.complete) cell.setAttribute("aria-label", sparklineText(row.curve));
       return cell;
     });
     const box = element("span", { class: "wb-run-box", "aria-hidden": "true" });
@@ -292,10 +293,4 @@ export class RunGrid {
     const bar = this.root.closest(".wb-page")?.querySelector(".wb-top")?.getBoundingClientRect().bottom ?? 0;
     if (box && (box.top < bar || box.bottom > innerHeight - STATUS_BAR)) row?.scrollIntoView({ block: "center" });
   }
-}
-
-function curveText(row: RunRow): string {
-  const finite = row.curve.filter(Number.isFinite);
-  if (finite.length === 0) return "no loss";
-  return `loss from ${(finite[0] as number).toPrecision(3)} to ${(finite.at(-1) as number).toPrecision(3)}`;
 }

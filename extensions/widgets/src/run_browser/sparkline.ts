@@ -38,3 +38,10 @@ export function sparkline(curve: Float32Array): SVGSVGElement {
   svg.append(path);
   return svg;
 }
+
+/** The same for those who do not see it. */
+export function sparklineText(curve: Float32Array): string {
+  const finite = curve.filter(Number.isFinite);
+  if (finite.length === 0) return "no loss";
+  return `loss from ${(finite[0] as number).toPrecision(3)} to ${(finite.at(-1) as number).toPrecision(3)}`;
+}
