@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 
 from workbench.errors import RunError, WorkbenchError
+from workbench.files.advisory_lock import is_locked
 from workbench.progress import ProgressBar
 from workbench.run_folder.control import request_save
+from workbench.run_folder.results.step_results import StepResults
 from workbench.runs.deadline import Deadline
 from workbench.runs.failure import log_line
 from workbench.runs.observed_run import ObservedRun
@@ -16,7 +18,7 @@ POLL_S = 0.05
 
 
 def wait_until_ended(run: ObservedRun, timeout: float | None) -> None:
-    """Wait until the run has ended; shows a progress bar in notebooks.
+    """Wait until the run has ended and its record is complete; shows a progress bar in notebooks.
 
     Args:
         run: the run.
@@ -33,6 +35,15 @@ def wait_until_ended(run: ObservedRun, timeout: float | None) -> None:
                 raise TimeoutError(f"Run {run.id} is still running after {timeout:g} s.")
             bar.show(*run.progress, f"{run.engine}: {run.phase}")
             time.sleep(POLL_S)
+    while _is_being_recorded(run) and not deadline.passed:
+        time.sleep(POLL_S)
+
+
+def _is_being_recorded(run: ObservedRun) -> bool:
+    """Whether the worker of a run that has ended still adds to its summary what its steps came
+    to."""
+    missing = StepResults.recorded(run.summary) is None
+    return missing and is_locked(run.folder.lock_path)
 
 
 def request_checkpoint(run: ObservedRun, activity: Activity, timeout: float | None) -> None:
