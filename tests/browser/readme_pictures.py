@@ -69,7 +69,7 @@ def test_comparison(open_notebook: MakeNotebook, monkeypatch: pytest.MonkeyPatch
     notebook.run(0)
     expect(notebook.status).to_contain_text("is ready", timeout=SLOW_MS)
     notebook.go_to("Compare")
-    verdict = page.locator(".wb-ratio-bars .wb-verdict")
+    verdict = page.locator(".wb-result-bars .wb-verdict")
     for _ in range(TRIES):
         wait_until_quiet(page)
         notebook.button("Compare").click()

@@ -252,7 +252,7 @@ def test_a_comparison_with_a_run_of_another_day_is_understood_from_the_screen(
     # Names of runs leave the bars least room; the figures are whole even then.
     notebook.close_file_browser()
     page.set_viewport_size({"width": 400, "height": 900})
-    cut = page.locator(".wb-ratio-bars").evaluate(
+    cut = page.locator(".wb-result-bars").evaluate(
         """one => [...one.querySelectorAll(".wb-bar-value")]
             .filter((value) => value.getBoundingClientRect().right
                 > one.getBoundingClientRect().right)

@@ -83,7 +83,7 @@ def verdict_of(
     if load is None:
         sentence = f"{measured}; it is not known whether the machine was quiet."
         return Verdict(sentence, BADGES["unknown"], "unknown")
-    sentence = f"{measured}; the machine was quiet{_varied_text(variations or {})}."
+    sentence = f"{measured}; the machine was quiet meanwhile{_varied_text(variations or {})}."
     return Verdict(sentence, BADGES["quiet"], "quiet")
 
 

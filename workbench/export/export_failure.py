@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import with_full_stop
 from workbench.export.torch_exporter import branches_on_values
-from workbench.export.user_line import failing_line
+from workbench.modules.user_line import failing_line
 
 if TYPE_CHECKING:
     import torch

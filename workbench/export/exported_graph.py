@@ -13,7 +13,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from workbench.export.buffer_writes import is_update, mark_updates
-from workbench.export.user_line import line_of_trace
+from workbench.modules.user_line import line_of_trace
 from workbench.onnx_io.graph_metadata import (
     CHANGED_INPUTS,
     LAYER,

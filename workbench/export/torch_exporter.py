@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import ModelError
 from workbench.export.buffer_writes import name_updates, updated_buffers
-from workbench.export.error_chain import error_chain
 from workbench.export.exported_module import Signature
 from workbench.export.quick_decomposition import quick_decomposition
 from workbench.export.translation_table import kept_translation_table
+from workbench.modules.error_chain import error_chain
 from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, SIZE_RANGES, mark_padding
 
 if TYPE_CHECKING:

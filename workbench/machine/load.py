@@ -63,8 +63,13 @@ class Load(NamedTuple):
     @property
     def sentence(self) -> str:
         """For messages, such as "other programs used 1.4 of 2 cores"."""
+        return f"other programs used {self.share_text}"
+
+    @property
+    def share_text(self) -> str:
+        """What they used, as "1.4 of 2 cores"."""
         cores = "1 core" if self.cores == 1 else f"{self.cores} cores"
-        return f"other programs used {self.other_cores:.1f} of {cores}"
+        return f"{self.other_cores:.1f} of {cores}"
 
 
 def total_load(loads: Sequence[Load]) -> Load | None:

@@ -11,6 +11,7 @@ import numpy as np
 from workbench.errors import FROM_USER_CODE, ModelError, exception_text
 from workbench.modules.dynamic_axes import BATCH
 from workbench.modules.flattened_outputs import flattened_outputs
+from workbench.modules.user_line import failing_line
 
 if TYPE_CHECKING:
     import torch
@@ -129,10 +130,11 @@ def _run(module: torch.nn.Module, inputs: Sequence[np.ndarray], layers: Sequence
             returned = module(*(torch.from_numpy(array.copy()) for array in inputs))
     except FROM_USER_CODE as error:
         shapes = ", ".join(str(array.shape) for array in inputs)
+        line = failing_line(error)
         raise ModelError(
             f"{type(module).__name__} fails on inputs of shape {shapes}: "
-            f"{exception_text(error)}. Check the example inputs, and that forward takes any "
-            "batch size."
+            f"{exception_text(error)}{f' ({line})' if line else ''}. Check the example inputs, and "
+            "that forward takes any batch size."
         ) from error
     finally:
         for hook in hooks:

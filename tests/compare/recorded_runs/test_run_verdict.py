@@ -29,7 +29,9 @@ def test_of_equal_ratios_no_run_is_named_twice() -> None:
 
 def test_losses_come_first_and_many_settings_are_counted() -> None:
     names = ["batch_size", "learning_rate", "lora.rank", "seed", "optimizer", "machine"]
-    losses = FinalLosses("Test loss, lowest first: b: 0.1; a: 0.2.", "lowest test loss: b")
+    losses = FinalLosses(
+        "Test loss, lowest first: b: 0.1; a: 0.2.", "test loss", {"b": 0.1, "a": 0.2}
+    )
     found = unpaired_verdict({"a": 1.0, "b": 2.0}, "a", losses=losses, differing=names)
     assert found.sentence == (
         "Test loss, lowest first: b: 0.1; a: 0.2.\nSettings that differ: batch size, learning "

@@ -22,7 +22,7 @@ from workbench.errors import ConfigError, RunFolderError
 from workbench.files.json_file import write_json
 from workbench.runs.listing import Changes
 from workbench.widgets import Workbench
-from workbench.widgets.compare.ratio_bars import PRESS_COMPARE
+from workbench.widgets.compare.result_bars import PRESS_COMPARE
 
 
 def test_show_follows_a_run_started_elsewhere(make_page: MakePage) -> None:

@@ -16,7 +16,7 @@ from workbench.compare.lockstep import make_plan
 from workbench.figures.curve_style import curve_styles
 from workbench.machine.load import Load
 from workbench.widgets.compare.comparison_view import PERIOD_S, READING
-from workbench.widgets.compare.ratio_bars import RatioBars
+from workbench.widgets.compare.result_bars import ResultBars
 
 STARTED = {"event": "built", "rss_before_bytes": 1}
 
@@ -66,7 +66,7 @@ def test_recorded_runs_are_read_once_and_nothing_is_said_to_start(
 
 def test_bars_take_the_place_that_was_kept_for_them() -> None:
     runs = [write_run(label, [steps(1, [0.1] * 20)], DONE) for label in ("a", "a")]
-    bars = RatioBars()
+    bars = ResultBars()
     bars.clear(READING, awaited=2)
     held: dict[str, bool] = {}
     names = ["awaited", "bars", "verdict"]
@@ -80,7 +80,7 @@ def test_bars_take_the_place_that_was_kept_for_them() -> None:
 def test_of_recorded_runs_without_a_ratio_nothing_is_said_to_start() -> None:
     ended = write_run("a", [steps(1, [0.1] * 20)], DONE)
     running = write_run("b", [STARTED, steps(1, [0.1] * 20)])
-    bars = RatioBars()
+    bars = ResultBars()
     compared = wb.compare_runs([ended, running])
     bars.show(compared, curve_styles(dict.fromkeys(compared.runs, "fake")))
     assert "different models" in bars.verdict
@@ -90,7 +90,7 @@ def test_of_recorded_runs_without_a_ratio_nothing_is_said_to_start() -> None:
 def test_a_comparison_says_what_it_waits_for_and_that_its_ratios_are_so_far() -> None:
     lockstep: Any = SimpleNamespace(alive=True, paused=False, runs={}, error=None, phase="")
     made = Comparison("c", make_plan(40, 5), ["pytorch", "fake"], lockstep=lockstep)
-    bars = RatioBars()
+    bars = ResultBars()
     bars.show(made, {})
     assert bars.verdict.startswith("The engines are starting")
     lockstep.phase = "waiting for a quiet machine: quiet for 0.5 s"
@@ -121,7 +121,7 @@ def test_where_no_interval_will_come_ratios_are_shown_at_once() -> None:
     few = Comparison("c", make_plan(6, 2), ["pytorch", "fake"], lockstep=lockstep)
     taken = [STARTED, steps(1, [0.1] * 4)]
     lockstep.runs = {name: write_run("a", taken, engine=name, steps=6) for name in few.engines}
-    bars = RatioBars()
+    bars = ResultBars()
     bars.show(few, curve_styles(dict.fromkeys(few.engines, "fake")))
     assert len(bars.bars) == 2
     many = Comparison("c", make_plan(40, 5), ["pytorch", "a", "b"], lockstep=lockstep)
@@ -145,7 +145,7 @@ def test_a_comparison_with_one_engine_left_says_that_no_ratio_will_come() -> Non
             steps=40,
         ),
     }
-    bars = RatioBars()
+    bars = ResultBars()
     made = Comparison("c", make_plan(40, 5), [*runs], runs=runs)
     bars.show(made, {})
     assert bars.verdict == (

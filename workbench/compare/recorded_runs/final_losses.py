@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from workbench.display.number_format import loss_text, percent
+from workbench.compare.recorded_runs.run_names import SEPARATOR
+from workbench.display.number_format import loss_text, percent, significant
 from workbench.run_folder.run_reader import NewPoints
 from workbench.runs import Run
 
+MANY_TIMES = 10
 MOST_NAMED = 4
 """Of more runs, the sentence has the lowest losses and the highest."""
 
@@ -20,8 +23,23 @@ class FinalLosses(NamedTuple):
 
     sentence: str
     """The losses, lowest first, or why they do not compare; empty: there are fewer than two."""
-    lowest: str = ""
-    """Which run has the lowest, as "lowest test loss: ondevice"; empty: they do not compare."""
+    what: str = ""
+    """What they are, as "test loss"."""
+    by_run: Mapping[str, float] = MappingProxyType({})
+    """Those that are finite, lowest first; empty where they do not compare, or none is the
+    lowest."""
+
+    @property
+    def lowest(self) -> str:
+        """The lowest in a few words, as "lowest test loss 0.2031: lr 0.01"; empty where there is
+        none. What all names begin with is left out, as the end is cut off where there is little
+        room."""
+        if not self.by_run:
+            return ""
+        name, loss = next(iter(self.by_run.items()))
+        one_start = len({each.partition(SEPARATOR)[0] for each in self.by_run}) == 1
+        short = name.partition(SEPARATOR)[2] if one_start else ""
+        return f"lowest {self.what} {loss_text(loss)}: {short or name}"
 
 
 def test_loss(points: NewPoints) -> float:
@@ -58,15 +76,34 @@ def final_losses(
     }
     order = sorted(final, key=lambda name: (not math.isfinite(final[name].loss), final[name].loss))
     one_step = len({each.step for each in final.values()}) == 1
-    texts = [f"{name}: {_text(final[name], with_step=not one_step)}" for name in order]
+    lowest = final[order[0]].loss if tested or one_step else math.nan
+    texts = [f"{name}: {_text(final[name], lowest, with_step=not one_step)}" for name in order]
     if len(texts) > MOST_NAMED + 1:
         texts[MOST_NAMED - 1 : -1] = [f"{len(texts) - MOST_NAMED} others"]
     texts += [f"{name}: not tested" for name in alike if name not in final]
     texts += [f"{name}: another {other}" for name, other in others.items()]
     what = "test loss" if tested else "loss of the last batch"
     compares = (tested or one_step) and _is_lowest(final, order)
-    lowest = f"lowest {what}: {order[0]}" if compares else ""
-    return FinalLosses(f"{what.capitalize()}, lowest first: {'; '.join(texts)}.", lowest)
+    drawn = [name for name in order if compares and math.isfinite(final[name].loss)]
+    return FinalLosses(
+        f"{what.capitalize()}, lowest first: {'; '.join(texts)}.",
+        what,
+        {name: final[name].loss for name in drawn},
+    )
+
+
+def above_text(loss: float, lowest: float) -> str:
+    """How far a loss is above the lowest: "+54 %", and from ten times on "12 times"; empty where it
+    is not, in the digits that are shown, or where one is not positive and finite."""
+    known = math.isfinite(loss) and lowest > 0
+    if not known or loss_text(loss) == loss_text(lowest):
+        return ""
+    ratio = loss / lowest
+    return f"{significant(ratio)} times" if ratio >= MANY_TIMES else f"+{_percent(ratio - 1)} %"
+
+
+def _percent(share: float) -> str:
+    return percent(share) if share < 0.1 else f"{100 * share:.0f}"
 
 
 def _unlike(run: Run, reference: Run) -> str:
@@ -98,12 +135,12 @@ def _is_lowest(final: Mapping[str, _Final], order: list[str]) -> bool:
     return math.isfinite(first) and loss_text(first) != loss_text(second)
 
 
-def _text(final: _Final, *, with_step: bool) -> str:
+def _text(final: _Final, lowest: float, *, with_step: bool) -> str:
     step = f" at step {final.step:,}" if with_step else ""
     known = math.isfinite(final.accuracy)
-    return f"{loss_text(final.loss)}{step}" + (
-        f" (accuracy {percent(final.accuracy)} %)" if known else ""
-    )
+    accuracy = f"accuracy {percent(final.accuracy)} %" if known else ""
+    further = ", ".join(filter(None, (above_text(final.loss, lowest), accuracy)))
+    return f"{loss_text(final.loss)}{step}" + (f" ({further})" if further else "")
 
 
 def _last_evaluation(points: NewPoints) -> Mapping[str, Any]:

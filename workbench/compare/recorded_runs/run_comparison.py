@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +16,7 @@ from workbench.compare.differences import (
 )
 from workbench.compare.load_comparison import loads_of, measured_together
 from workbench.compare.recorded_runs.final_losses import FinalLosses, final_losses, test_loss
-from workbench.compare.recorded_runs.run_names import SEPARATOR, distinct_names
+from workbench.compare.recorded_runs.run_names import distinct_names
 from workbench.compare.recorded_runs.run_verdict import NO_LOSSES, unpaired_verdict
 from workbench.compare.rounds.statistics import Ratio
 from workbench.compare.run_texts import (
@@ -33,6 +32,8 @@ from workbench.run_folder.results.step_results import StepResults
 from workbench.run_folder.run_reader import NewPoints
 from workbench.runs import Run
 from workbench.runs.record.disturbances import disturbances, unknown_load
+from workbench.runs.record.duration import recorded_time
+from workbench.runs.run_title import start_text
 from workbench.settings.engines import REFERENCE
 
 if TYPE_CHECKING:
@@ -161,6 +162,13 @@ class RunComparison:
         }
 
     @property
+    def deciding_losses(self) -> FinalLosses:
+        """The final losses where settings, models or datasets differ, which are then compared by
+        them; else without any."""
+        apart = self._together is None and bool(self._differing or self._unlike)
+        return self._read().losses if apart else NO_LOSSES
+
+    @property
     def badge(self) -> str:
         """The main result in a few words, for a place with little room: the run of the lowest loss
         where settings differ, else the ratios."""
@@ -170,10 +178,8 @@ class RunComparison:
             level = self._verdict(read, ()).level
             found = short_verdict(_measured_ratios(table), self.reference, level)
             return failures_badge(self.runs) + found
-        if read.losses.lowest and self._differing:
-            shared = {name.partition(SEPARATOR)[0] for name in self.runs}
-            left_out = f"{shared.pop()}{SEPARATOR}" if len(shared) == 1 else ""
-            return failures_badge(self.runs) + read.losses.lowest.replace(f": {left_out}", ": ")
+        if lowest := self.deciding_losses.lowest:
+            return failures_badge(self.runs) + lowest
         ratios = {
             str(name): Ratio(float(value), math.nan, math.nan)
             for name, value in table["ratio"].items()
@@ -207,7 +213,7 @@ class RunComparison:
             self.reference,
             losses=read.losses,
             differing=self._differing,
-            days=len({*filter(None, (_day(run) for run in self.runs.values()))}),
+            days=len({*filter(None, map(_day, self.runs.values()))}),
             busy=read.disturbed,
             speeds=speeds,
             unlike=self._unlike,
@@ -285,13 +291,7 @@ def _has_measured_steps(run: Run) -> bool:
 
 def _day(run: Run) -> str:
     """The day on which the run was started, in local time; empty if that is not recorded."""
-    launched = run.spec.get("launched")
-    if not isinstance(launched, int | float):
-        return ""
-    try:
-        return datetime.datetime.fromtimestamp(launched).date().isoformat()
-    except (OverflowError, OSError, ValueError):
-        return ""
+    return start_text(recorded_time(run.spec, "launched")).rpartition(" ")[0]
 
 
 def _measured_ratios(table: pd.DataFrame) -> dict[str, Ratio]:

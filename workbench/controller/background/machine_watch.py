@@ -1,4 +1,4 @@
-"""Measures every few seconds whether other programs keep the machine busy."""
+"""Measures every few seconds what other programs use of the machine."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class MachineWatch:
 
     def __init__(
         self,
-        show: Callable[[bool, str], None],
+        show: Callable[[Load], None],
         own_pids: Callable[[], Iterable[int]] = tuple,
         period_s: float = PERIOD_S,
     ) -> None:
         """Start to measure.
 
         Args:
-            show: called with whether the machine is busy, and a sentence.
+            show: called with each measurement.
             own_pids: processes that do not count, such as workers that are watched.
             period_s: length of a measurement.
         """
@@ -44,11 +44,4 @@ class MachineWatch:
             self._meter.stop()
             load = self._meter.take()
             if load is not None and not self._closed.is_set():
-                self._show(load.busy, sentence(load))
-
-
-def sentence(load: Load) -> str:
-    """Text of a badge's description."""
-    if not load.busy:
-        return "The machine is quiet: other programs use almost none of its cores."
-    return f"The machine is busy: {load.sentence}. Measurements are unreliable now."
+                self._show(load)

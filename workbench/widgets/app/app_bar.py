@@ -8,6 +8,7 @@ import anywidget
 import traitlets
 
 from workbench.controller.steps import Step
+from workbench.machine.load import Load
 from workbench.widgets.bundle import bundle
 
 
@@ -24,8 +25,8 @@ class AppBar(anywidget.AnyWidget):
     """Model and dataset; empty while nothing is chosen."""
     machine = traitlets.Unicode().tag(sync=True)
     """"quiet", "busy", or empty while not known."""
-    machine_detail = traitlets.Unicode().tag(sync=True)
-    """The same in a sentence."""
+    machine_share = traitlets.Unicode().tag(sync=True)
+    """What other programs use of a busy machine, as "1.4 of 2 cores"; empty of a quiet one."""
     verdict = traitlets.Unicode().tag(sync=True)
     """Result of the comparison that is shown, in a few words; empty without one."""
     verdict_detail = traitlets.Unicode().tag(sync=True)
@@ -52,11 +53,11 @@ class AppBar(anywidget.AnyWidget):
         """Show the state of each step."""
         self.steps = [step._asdict() for step in steps]
 
-    def show_machine(self, busy: bool, sentence: str) -> None:
-        """Show whether other programs use the machine; callable from any thread."""
+    def show_machine(self, load: Load) -> None:
+        """Show what other programs use of the machine; callable from any thread."""
         with self.hold_sync():
-            self.machine = "busy" if busy else "quiet"
-            self.machine_detail = sentence
+            self.machine = "busy" if load.busy else "quiet"
+            self.machine_share = load.share_text if load.busy else ""
 
     def show_verdict(self, summary: str, sentence: str) -> None:
         """Show what a comparison that has ended came to, in few words and in many; "": nothing."""

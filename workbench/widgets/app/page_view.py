@@ -23,7 +23,7 @@ from workbench.widgets.app.form_filler import FormFiller
 from workbench.widgets.app.static_figure import StaticFigure
 from workbench.widgets.charts import other_model, results_in_runs
 from workbench.widgets.compare import ComparisonView
-from workbench.widgets.compare.ratio_bars import PRESS_COMPARE
+from workbench.widgets.compare.result_bars import PRESS_COMPARE
 from workbench.widgets.model.choice_field import ChoiceField
 
 

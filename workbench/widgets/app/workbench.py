@@ -31,7 +31,7 @@ from workbench.widgets.app.run_list_pace import RunListPace
 from workbench.widgets.app.static_figure import StaticFigure
 from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
 from workbench.widgets.compare import ComparisonView
-from workbench.widgets.compare.ratio_bars import PRESS_COMPARE
+from workbench.widgets.compare.result_bars import PRESS_COMPARE
 from workbench.widgets.model.model_view import ModelView
 from workbench.widgets.page.after_cells import after_each_cell
 from workbench.widgets.page.boxes import area

@@ -21,7 +21,7 @@ from workbench.runs.record.activity import ENDED
 from workbench.widgets.charts import MACHINE_BUSY, NOTHING_HINT, OF_ROUNDS, Charts
 from workbench.widgets.compare.comparison_table import ComparisonTable
 from workbench.widgets.compare.differences_table import DifferencesTable
-from workbench.widgets.compare.ratio_bars import NOTHING_YET, STARTING, RatioBars
+from workbench.widgets.compare.result_bars import NOTHING_YET, STARTING, ResultBars
 from workbench.widgets.page.shown_alone import ShownAlone
 from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.subshell import answer_while_busy
@@ -57,7 +57,7 @@ class ComparisonView(ShownAlone, ipywidgets.Box):  # type: ignore[misc]
             hint: text while nothing is shown.
         """
         self.comparison: Comparison | RunComparison | None = None
-        self.ratios = RatioBars(verdict=hint)
+        self.ratios = ResultBars(verdict=hint)
         self.charts = Charts(show_values=True)
         self.table = ComparisonTable()
         self.differences = DifferencesTable()
@@ -85,7 +85,7 @@ class ComparisonView(ShownAlone, ipywidgets.Box):  # type: ignore[misc]
             self.show(*shown)
 
     @property
-    def _keeper(self) -> RatioBars:
+    def _keeper(self) -> ResultBars:
         return self.ratios
 
     def show(self, *shown: Shown) -> None:

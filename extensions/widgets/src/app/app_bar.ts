@@ -32,7 +32,7 @@ interface Traits {
   title: string;
   /** "quiet", "busy" or, while that is not known, empty. */
   machine: string;
-  machine_detail: string;
+  machine_share: string;
   /** The result of the last comparison, in a few words; empty without one. */
   verdict: string;
   /** The same in a sentence. */
@@ -205,9 +205,13 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     const machine = model.get("machine");
     badge.hidden = gone || machine === "";
     badge.dataset["machine"] = machine;
-    // A comparison says how the machine was while it measured.
-    badge.replaceChildren(element("span", {}, "machine "), machine === "busy" ? "busy now" : "quiet now");
-    badge.title = model.get("machine_detail");
+    // A comparison says how the machine was while it measured: of now there are other words.
+    const share = model.get("machine_share");
+    const used = share ? ["other programs: ", `${share} now`] : ["machine ", "quiet now"];
+    badge.replaceChildren(element("span", {}, used[0] ?? ""), used[1] ?? "");
+    badge.title = share
+      ? `Other programs, among them the notebook and the browser, use ${share} now. What is measured meanwhile is unreliable.`
+      : "Other programs use almost none of the cores now.";
     verdict.textContent = `Compare: ${model.get("verdict")}`; // also beside the results of other steps
     verdict.title = model.get("verdict_detail");
     verdict.hidden = !model.get("verdict");

@@ -6,7 +6,7 @@ const step = (name: string, state: string, note: string) => ({ name, title: name
 const traits = () => ({
   title: "digits-mlp · digits",
   machine: "quiet",
-  machine_detail: "The machine is quiet.",
+  machine_share: "",
   verdict: "",
   verdict_detail: "",
   steps: [step("model", "done", "digits-mlp"), step("train", "needs", "needs an engine")],

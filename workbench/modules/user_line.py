@@ -1,4 +1,4 @@
-"""The line of a user's module at which an export failed, or from which a node came."""
+"""The line of a user's module at which forward or export failed, or from which a node came."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from sysconfig import get_path
 from types import TracebackType
 
-from workbench.export.error_chain import error_chain
+from workbench.modules.error_chain import error_chain
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 
@@ -69,10 +69,10 @@ def _frames(trace: str) -> Iterator[tuple[str, int, str]]:
 def _described(file: str, number: int, function: str) -> str:
     path = Path(file)
     shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    of_cell = path.parent.name.startswith("ipykernel_")
+    where = f"line {number} of its cell" if of_cell else f"{shown}:{number}"
     code = linecache.getline(file, number).strip()
-    return (
-        f"{shown}:{number}, in {function}: {code}" if code else f"{shown}:{number}, in {function}"
-    )
+    return f"{where}, in {function}: {code}" if code else f"{where}, in {function}"
 
 
 def _is_user_code(file: str) -> bool:

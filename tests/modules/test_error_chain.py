@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.export.error_chain import error_chain
+from workbench.modules.error_chain import error_chain
 
 
 def test_each_error_comes_once() -> None:

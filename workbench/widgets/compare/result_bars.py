@@ -1,18 +1,24 @@
-"""The verdict on a comparison, and its ratios as bars."""
+"""The verdict on a comparison, and its ratios or losses as bars."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anywidget
 import traitlets
 
 from workbench.compare import Comparison, RunComparison
+from workbench.compare.recorded_runs.final_losses import FinalLosses, above_text
+from workbench.compare.recorded_runs.run_verdict import NO_LOSSES
 from workbench.compare.rounds.statistics import MIN_ROUNDS, Ratio
 from workbench.compare.verdict import ratio_text
+from workbench.display.number_format import loss_text
 from workbench.widgets.bundle import bundle
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NOTHING_YET = "Nothing is compared yet."
 PRESS_COMPARE = (
@@ -31,11 +37,12 @@ UNFINISHED = "so far"
 ONE_ENGINE = "There is no ratio, as there is only one engine: choose another to compare it with."
 
 
-class RatioBars(anywidget.AnyWidget):
-    """Throughput of each run relative to the reference, with its interval, in words and bars."""
+class ResultBars(anywidget.AnyWidget):
+    """A comparison in words, and bars of the throughput of each run relative to the reference, with
+    its interval; of recorded runs whose settings differ those of their losses."""
 
-    _esm = bundle("ratio_bars.js")
-    _css = bundle("ratio_bars.css")
+    _esm = bundle("result_bars.js")
+    _css = bundle("result_bars.css")
 
     verdict = traitlets.Unicode(NOTHING_YET).tag(sync=True)
     """Interpretation of the ratios, in one sentence."""
@@ -46,13 +53,15 @@ class RatioBars(anywidget.AnyWidget):
     summary = traitlets.Unicode()
     """The ratios in a few words, once all runs have ended, for a place with little room."""
     reference = traitlets.Unicode().tag(sync=True)
-    """The engine that the others are compared with."""
+    """The engine that the others are compared with; empty where the bars are of losses."""
+    quantity = traitlets.Unicode().tag(sync=True)
+    """What the bars show, for the note above them."""
     bars = traitlets.List(
         traitlets.Dict(
             per_key_traits={
                 "label": traitlets.Unicode(),
                 "text": traitlets.Unicode(),
-                "ratio": traitlets.Float(),
+                "value": traitlets.Float(),
                 "interval": traitlets.List(traitlets.Float()),
                 "color": traitlets.Unicode(),
                 "dark_color": traitlets.Unicode(),
@@ -60,8 +69,8 @@ class RatioBars(anywidget.AnyWidget):
             }
         )
     ).tag(sync=True)
-    """One for each run that has a ratio; `interval` is empty, or its two limits, and `text` has
-    both as the verdict writes them."""
+    """One for each run that has a ratio, or a loss; `interval` is empty, or its two limits, and
+    `text` has both as the verdict writes them."""
     awaited = traitlets.Int(0).tag(sync=True)
     """Number of bars that will come: they have their place, so that the charts do not move then."""
     page_id = traitlets.Unicode().tag(sync=True)
@@ -108,24 +117,19 @@ class RatioBars(anywidget.AnyWidget):
             self.clear(_hint(comparison), 0 if alone else len(frame))
             return
         verdict, badge = comparison.verdict(), comparison.badge if ended else ""
-        bars = [
-            {
-                "label": name,
-                "text": ratio_text(Ratio(row["ratio"], row["ratio_low"], row["ratio_high"])),
-                "ratio": float(row["ratio"]),
-                "interval": [
-                    float(row[limit])
-                    for limit in ("ratio_low", "ratio_high")
-                    if math.isfinite(row["ratio_low"])
-                ],
-                **{key: styles[name][key] for key in ("color", "dark_color", "dash")},
-            }
-            for name, row in zip(frame.index, frame.to_dict("records"), strict=True)
-            if math.isfinite(row["ratio"])
-        ]
+        losses = NO_LOSSES if isinstance(comparison, Comparison) else comparison.deciding_losses
+        bars = _loss_bars(losses) or _ratio_bars(frame)
+        for bar in bars:
+            style = styles[bar["label"]]
+            bar |= {key: style[key] for key in ("color", "dark_color", "dash")}
+        reference = "" if losses.by_run else comparison.reference
+        quantity = f"Throughput relative to {reference}"
+        if losses.by_run:
+            quantity = f"{losses.what.capitalize()}; percentages: how far above the lowest"
         # In one message: the bars take the place that was kept for them.
         with self.hold_sync():
-            self.awaited, self.bars, self.reference = 0, bars, comparison.reference
+            self.awaited, self.bars = 0, bars
+            self.reference, self.quantity = reference, quantity
             self._sentence, self.badge, self.level = verdict
             if not ended and len(bars) > 1 and isinstance(comparison, Comparison):
                 self._sentence += SO_FAR
@@ -133,6 +137,36 @@ class RatioBars(anywidget.AnyWidget):
                     self.badge, self.level = UNFINISHED, "unknown"
             self.remark(self._remark)
         self.summary = badge
+
+
+def _ratio_bars(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": name,
+            "text": ratio_text(Ratio(row["ratio"], row["ratio_low"], row["ratio_high"])),
+            "value": float(row["ratio"]),
+            "interval": [
+                float(row[limit])
+                for limit in ("ratio_low", "ratio_high")
+                if math.isfinite(row["ratio_low"])
+            ],
+        }
+        for name, row in zip(frame.index, frame.to_dict("records"), strict=True)
+        if math.isfinite(row["ratio"])
+    ]
+
+
+def _loss_bars(losses: FinalLosses) -> list[dict[str, Any]]:
+    lowest = min(losses.by_run.values(), default=math.nan)
+    return [
+        {
+            "label": name,
+            "text": ", ".join(filter(None, (loss_text(loss), above_text(loss, lowest)))),
+            "value": loss,
+            "interval": [],
+        }
+        for name, loss in losses.by_run.items()
+    ]
 
 
 def _awaits_interval(comparison: Comparison | RunComparison) -> bool:

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import view, { barScale } from "../../src/compare/ratio_bars";
+import view, { barScale } from "../../src/compare/result_bars";
 import { show } from "../widget_model";
 
 const style = { color: "#c2410c", dark_color: "#fb923c", dash: [] };
 const bars = [
-  { label: "pytorch", text: "1.00×", ratio: 1, interval: [1, 1], ...style },
-  { label: "ondevice", text: "1.8× (1.6 to 2.0)", ratio: 1.8, interval: [1.6, 2], ...style },
+  { label: "pytorch", text: "1.00×", value: 1, interval: [1, 1], ...style },
+  { label: "ondevice", text: "1.8× (1.6 to 2.0)", value: 1.8, interval: [1.6, 2], ...style },
 ];
 const traits = {
-  verdict: "ondevice is 1.8 times as fast as pytorch (1.6 to 2.0); the machine was quiet.",
+  verdict: "ondevice is 1.8 times as fast as pytorch (1.6 to 2.0); the machine was quiet meanwhile.",
   badge: "machine was quiet",
   level: "quiet",
   reference: "pytorch",
