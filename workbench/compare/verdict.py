@@ -42,6 +42,9 @@ class Verdict(NamedTuple):
     badge: str
     """A few words on how far the ratios can be trusted."""
     level: Level
+    line: int = 0
+    """Index of the line of the sentence that badge and level are about; those before are of what
+    does not depend on the machine."""
 
 
 def verdict_of(

@@ -87,6 +87,24 @@ def test_of_recorded_runs_without_a_ratio_nothing_is_said_to_start() -> None:
     assert "is still in progress" in bars.verdict
 
 
+def test_the_bars_of_runs_with_other_settings_are_of_their_losses() -> None:
+    settings = {"engine": "fake", "warmup_steps": 0}
+    events = [[steps(1, [0.1] * 2, [3.0, loss])] for loss in (2.0, 0.5)]
+    slow = write_run("a", events[0], DONE, **settings)
+    good = write_run("a", events[1], DONE, learning_rate=0.5, **settings)
+    comparison = wb.compare_runs([slow, good])
+    bars = ResultBars()
+    bars.show(comparison, curve_styles({name: "fake" for name in comparison.runs}))
+    found = [(bar["label"], bar["text"], bar["value"]) for bar in bars.bars]
+    assert found == [
+        ("fake · lr 0.5", "0.5000", 0.5),
+        ("fake · lr 0.001", "2.0000, 4.00×", 2.0),  # noqa: RUF001
+    ]
+    assert bars.quantity == "Loss of the last batch; relative to the lowest"
+    assert (bars.reference, bars.badge_line) == ("", 2)
+    assert bars.summary == "lowest loss of the last batch 0.5000: lr 0.5"
+
+
 def test_a_comparison_says_what_it_waits_for_and_that_its_ratios_are_so_far() -> None:
     lockstep: Any = SimpleNamespace(alive=True, paused=False, runs={}, error=None, phase="")
     made = Comparison("c", make_plan(40, 5), ["pytorch", "fake"], lockstep=lockstep)

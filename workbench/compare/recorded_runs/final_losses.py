@@ -12,7 +12,6 @@ from workbench.display.number_format import loss_text, percent, significant
 from workbench.run_folder.run_reader import NewPoints
 from workbench.runs import Run
 
-MANY_TIMES = 10
 MOST_NAMED = 4
 """Of more runs, the sentence has the lowest losses and the highest."""
 
@@ -92,18 +91,13 @@ def final_losses(
     )
 
 
-def above_text(loss: float, lowest: float) -> str:
-    """How far a loss is above the lowest: "+54 %", and from ten times on "12 times"; empty where it
-    is not, in the digits that are shown, or where one is not positive and finite."""
+def ratio_to_lowest(loss: float, lowest: float) -> str:
+    """How many times the lowest a loss is, as "2.17" with a multiplication sign; empty where it is
+    the lowest, in the digits that are shown, or where one is not positive and finite."""
     known = math.isfinite(loss) and lowest > 0
     if not known or loss_text(loss) == loss_text(lowest):
         return ""
-    ratio = loss / lowest
-    return f"{significant(ratio)} times" if ratio >= MANY_TIMES else f"+{_percent(ratio - 1)} %"
-
-
-def _percent(share: float) -> str:
-    return percent(share) if share < 0.1 else f"{100 * share:.0f}"
+    return f"{significant(loss / lowest)}×"  # noqa: RUF001
 
 
 def _unlike(run: Run, reference: Run) -> str:
@@ -139,7 +133,8 @@ def _text(final: _Final, lowest: float, *, with_step: bool) -> str:
     step = f" at step {final.step:,}" if with_step else ""
     known = math.isfinite(final.accuracy)
     accuracy = f"accuracy {percent(final.accuracy)} %" if known else ""
-    further = ", ".join(filter(None, (above_text(final.loss, lowest), accuracy)))
+    times = ratio_to_lowest(final.loss, lowest)
+    further = ", ".join(filter(None, (f"{times} the lowest" if times else "", accuracy)))
     return f"{loss_text(final.loss)}{step}" + (f" ({further})" if further else "")
 
 

@@ -49,7 +49,8 @@ def unpaired_verdict(
         if name not in (reference, *unlike) and math.isfinite(ratio)
     }
     apart = _unlike(reference, speeds or {}, unlike)
-    sentences = [losses.sentence, _settings(differing)]
+    sentences = [each for each in (losses.sentence, _settings(differing)) if each]
+    line = len(sentences)
     if busy:  # ratios that are not to be trusted are no sentence
         sentences.append(busy)
     elif known:
@@ -60,10 +61,10 @@ def unpaired_verdict(
     sentences.append(apart)
     sentence = "\n".join(filter(None, sentences))
     if busy:
-        return Verdict(sentence, BADGES["busy"], "busy")
+        return Verdict(sentence, BADGES["busy"], "busy", line)
     if not known:
-        return Verdict(sentence, NO_RATIO, "none")
-    return Verdict(sentence, BADGES["unpaired"], "unpaired")
+        return Verdict(sentence, NO_RATIO, "none", line)
+    return Verdict(sentence, BADGES["unpaired"], "unpaired", line)
 
 
 def _settings(names: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import anywidget
 import traitlets
 
 from workbench.compare import Comparison, RunComparison
-from workbench.compare.recorded_runs.final_losses import FinalLosses, above_text
+from workbench.compare.recorded_runs.final_losses import FinalLosses, ratio_to_lowest
 from workbench.compare.recorded_runs.run_verdict import NO_LOSSES
 from workbench.compare.rounds.statistics import MIN_ROUNDS, Ratio
 from workbench.compare.verdict import ratio_text
@@ -48,6 +48,8 @@ class ResultBars(anywidget.AnyWidget):
     """Interpretation of the ratios, in one sentence."""
     badge = traitlets.Unicode().tag(sync=True)
     """A few words on how far they can be trusted."""
+    badge_line = traitlets.Int(0).tag(sync=True)
+    """Line of the verdict that the badge is about."""
     level = traitlets.Unicode("none").tag(sync=True)
     """Level of the badge, see `workbench.compare.verdict.Level`."""
     summary = traitlets.Unicode()
@@ -90,7 +92,7 @@ class ResultBars(anywidget.AnyWidget):
         self.summary = self._sentence = ""
         with self.hold_sync():
             self.awaited, self.bars, self.badge, self.level = awaited, [], "", "none"
-            self.verdict = hint
+            self.badge_line, self.verdict = 0, hint
 
     def remark(self, remark: str) -> None:
         """Say one more sentence after the verdict, now and later; empty: none."""
@@ -125,12 +127,12 @@ class ResultBars(anywidget.AnyWidget):
         reference = "" if losses.by_run else comparison.reference
         quantity = f"Throughput relative to {reference}"
         if losses.by_run:
-            quantity = f"{losses.what.capitalize()}; percentages: how far above the lowest"
+            quantity = f"{losses.what.capitalize()}; relative to the lowest"
         # In one message: the bars take the place that was kept for them.
         with self.hold_sync():
             self.awaited, self.bars = 0, bars
             self.reference, self.quantity = reference, quantity
-            self._sentence, self.badge, self.level = verdict
+            self._sentence, self.badge, self.level, self.badge_line = verdict
             if not ended and len(bars) > 1 and isinstance(comparison, Comparison):
                 self._sentence += SO_FAR
                 if verdict.level == "quiet":
@@ -161,7 +163,7 @@ def _loss_bars(losses: FinalLosses) -> list[dict[str, Any]]:
     return [
         {
             "label": name,
-            "text": ", ".join(filter(None, (loss_text(loss), above_text(loss, lowest)))),
+            "text": ", ".join(filter(None, (loss_text(loss), ratio_to_lowest(loss, lowest)))),
             "value": loss,
             "interval": [],
         }

@@ -22,6 +22,7 @@ interface Bar {
 interface Traits {
   verdict: string;
   badge: string;
+  badge_line: number;
   level: string;
   /** The reference of the ratios; empty where the bars are of losses. */
   reference: string;
@@ -85,7 +86,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     const bars = model.get("bars");
     const level = model.get("level");
     el.dataset["level"] = level;
-    const verdict = verdictElement(model.get("verdict"), model.get("badge"), level);
+    const verdict = verdictElement(model.get("verdict"), model.get("badge"), level, model.get("badge_line"));
     // Of several lines, as of recorded runs, it has the whole width.
     const beside = model.get("verdict").includes("\n") ? "wb-beside wb-below" : "wb-beside";
     const heading = element("h2", {}, "Comparison");

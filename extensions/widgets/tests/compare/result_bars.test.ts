@@ -10,8 +10,10 @@ const bars = [
 const traits = {
   verdict: "ondevice is 1.8 times as fast as pytorch (1.6 to 2.0); the machine was quiet meanwhile.",
   badge: "machine was quiet",
+  badge_line: 0,
   level: "quiet",
   reference: "pytorch",
+  quantity: "Throughput relative to pytorch",
   bars,
   awaited: 0,
 };
@@ -35,6 +37,22 @@ describe("ratio bars", () => {
     expect(note([1.6, 2])).not.toContain("load");
     const busy = show(view, { ...traits, level: "busy" }).el.querySelector(".wb-note")?.textContent;
     expect(busy).toContain("interval under this load");
+  });
+
+  it("are of losses without a reference, and a busy machine does not make them doubtful", () => {
+    const losses = [
+      { ...bars[0], text: "0.2000", value: 0.2, interval: [] },
+      { ...bars[1], text: "0.5000, 2.50×", value: 0.5, interval: [] },
+    ];
+    const { el } = show(view, { ...traits, bars: losses, level: "busy", badge: "machine was busy", badge_line: 1, verdict: "Test loss.\nDo not trust.", reference: "", quantity: "Test loss; relative to the lowest" });
+    expect(el.querySelector(".wb-note")?.textContent).toBe("Test loss; relative to the lowest");
+    expect([...el.querySelectorAll("dd")].map((each) => each.textContent)).toEqual(["0.2000", "0.5000, 2.50×"]);
+    expect(el.querySelector<HTMLElement>(".wb-bar")?.style.width).toBe("40.00%");
+    expect(el.querySelector(".wb-bar-one")).toBeNull();
+    expect(el.classList).not.toContain("wb-doubtful");
+    const verdict = el.querySelector<HTMLElement>(".wb-verdict");
+    expect(verdict?.textContent).toBe("Test loss.\nmachine was busy Do not trust.");
+    expect(verdict?.dataset["level"]).toBe("none");
   });
 
   it("are not drawn for one run alone", () => {
