@@ -94,7 +94,7 @@ def test_the_bars_of_runs_with_other_settings_are_of_their_losses() -> None:
     good = write_run("a", events[1], DONE, learning_rate=0.5, **settings)
     comparison = wb.compare_runs([slow, good])
     bars = ResultBars()
-    bars.show(comparison, curve_styles({name: "fake" for name in comparison.runs}))
+    bars.show(comparison, curve_styles(dict.fromkeys(comparison.runs, "fake")))
     found = [(bar["label"], bar["text"], bar["value"]) for bar in bars.bars]
     assert found == [
         ("fake · lr 0.5", "0.5000", 0.5),
