@@ -100,7 +100,7 @@ def test_the_bars_of_runs_with_other_settings_are_of_their_losses() -> None:
         ("fake · lr 0.5", "0.5000", 0.5),
         ("fake · lr 0.001", "2.0000, 4.00×", 2.0),  # noqa: RUF001
     ]
-    assert bars.quantity == "Loss of the last batch; relative to the lowest"
+    assert bars.quantity == "Loss of the last batch, and its ratio to the lowest"
     assert (bars.reference, bars.badge_line) == ("", 2)
     assert bars.summary == "lowest loss of the last batch 0.5000: lr 0.5"
 

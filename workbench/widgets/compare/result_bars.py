@@ -127,7 +127,7 @@ class ResultBars(anywidget.AnyWidget):
         reference = "" if losses.by_run else comparison.reference
         quantity = f"Throughput relative to {reference}"
         if losses.by_run:
-            quantity = f"{losses.what.capitalize()}; relative to the lowest"
+            quantity = f"{losses.what.capitalize()}, and its ratio to the lowest"
         # In one message: the bars take the place that was kept for them.
         with self.hold_sync():
             self.awaited, self.bars = 0, bars
