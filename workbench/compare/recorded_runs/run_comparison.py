@@ -165,27 +165,26 @@ class RunComparison:
     def deciding_losses(self) -> FinalLosses:
         """The final losses where settings, models or datasets differ, which are then compared by
         them; else without any."""
-        apart = self._together is None and bool(self._differing or self._unlike)
-        return self._read().losses if apart else NO_LOSSES
+        return self._deciding(self._read())
+
+    def _deciding(self, read: _Read) -> FinalLosses:
+        return read.losses if self._differing or self._unlike else NO_LOSSES
 
     @property
     def badge(self) -> str:
         """The main result in a few words, for a place with little room: the run of the lowest loss
         where settings differ, else the ratios."""
         read = self._read()
-        table, disturbed = read.table, read.disturbed
         if self._together is not None:
             level = self._verdict(read, ()).level
-            found = short_verdict(_measured_ratios(table), self.reference, level)
-            return failures_badge(self.runs) + found
-        if lowest := self.deciding_losses.lowest:
-            return failures_badge(self.runs) + lowest
-        ratios = {
-            str(name): Ratio(float(value), math.nan, math.nan)
-            for name, value in table["ratio"].items()
-        }
-        level = "busy" if disturbed else "unpaired"
-        found = short_verdict(ratios, self.reference, level, paired=False)
+            found = short_verdict(_measured_ratios(read.table), self.reference, level)
+        elif not (found := self._deciding(read).lowest):
+            ratios = {
+                str(name): Ratio(float(value), math.nan, math.nan)
+                for name, value in read.table["ratio"].items()
+            }
+            level = "busy" if read.disturbed else "unpaired"
+            found = short_verdict(ratios, self.reference, level, paired=False)
         return failures_badge(self.runs) + found
 
     def verdict(self) -> Verdict:
