@@ -73,7 +73,7 @@ def test_a_busy_machine_is_mentioned_with_its_load() -> None:
 def test_the_ratio_of_recorded_runs_is_read_also_where_their_long_names_are_cut_off() -> None:
     runs = {"ondevice · 07:23:50": ONE, "ondevice · 07:22:29": Ratio(2.47, math.nan, math.nan)}
     said = short_verdict(runs, "ondevice · 07:23:50", "unpaired", paired=False)
-    assert said == "≈ 2.5× ondevice · 07:22:29"  # noqa: RUF001
+    assert said == "≈ 2.5× ondevice · 07:22:29 vs ondevice · 07:23:50"  # noqa: RUF001
 
 
 def test_several_engines_are_one_sentence() -> None:

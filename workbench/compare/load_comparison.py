@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from workbench.compare.comparison import Comparison
 from workbench.compare.record import SavedComparison, comparisons_folder
 from workbench.errors import RunFolderError, nearest, value_text
 from workbench.machine.load import Load, total_load
+from workbench.run_folder.results.step_results import StepResults
 from workbench.run_folder.run_folder import is_id
 from workbench.runs import Run, load_run
 from workbench.settings.engines import reference_of
@@ -138,16 +139,26 @@ def _part(comparison_id: str, record: _GrowingRecord, runs: dict[str, Run]) -> T
     return Together(comparison, baseline, baseline_run)
 
 
-def loads_of(runs: Sequence[Run]) -> dict[str, Load]:
-    """The load of other programs while a run was compared, by its id, as comparisons recorded it
-    before runs did. Of runs that were not compared there is none."""
-    ids = {run.id for run in runs}
-    found: dict[str, Load] = {}
-    for _, saved in _readable():
+def with_loads(
+    runs: Mapping[str, Run], results: Mapping[str, StepResults]
+) -> dict[str, StepResults]:
+    """The results of the steps of runs; where a run does not know the load of other programs, with
+    that of its comparison, which recorded it before runs did.
+
+    Args:
+        runs: by their names.
+        results: of each, by the same names.
+    """
+    ids = {runs[name].id for name, found in results.items() if found.load is None}
+    loads: dict[str, Load] = {}
+    for _, saved in _readable() if ids else ():
         load = total_load([each for each in saved.as_loads() if each is not None])
         if load is not None:
-            found |= dict.fromkeys(ids & set(saved.runs.values()), load)
-    return found
+            loads |= dict.fromkeys(ids & set(saved.runs.values()), load)
+    return {
+        name: found._replace(load=found.load or loads.get(runs[name].id))
+        for name, found in results.items()
+    }
 
 
 def _readable() -> Iterator[tuple[str, SavedComparison]]:

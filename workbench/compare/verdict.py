@@ -136,7 +136,8 @@ def short_verdict(
         reference: as for `verdict_of`.
         level: that of the verdict.
         paired: whether they were measured in lockstep; else their names, of recorded runs, follow
-            the ratios: they are long, and the end is cut off where there is little room.
+            the ratios: they are long, and the end is cut off where there is little room. There the
+            reference is named, too.
     """
     known = {
         engine: ratio
@@ -152,7 +153,8 @@ def short_verdict(
         parts.append(f"{engine} {text}" if paired else f"{text} {engine}")
     if not parts:
         return NO_RATIO
-    return CAVEATS.get(level, "") + ", ".join(parts)
+    against = "" if paired else f" vs {reference}"
+    return f"{CAVEATS.get(level, '')}{', '.join(parts)}{against}"
 
 
 def ratio_text(ratio: Ratio, *, interval: bool = True) -> str:

@@ -77,6 +77,7 @@ class StepsView(View):
         self._caveat = ""
         """That of the last job to end, see `State`."""
         self._running = self._last = self._forgotten = ""
+        self._paused = False
         self._recorded = False
         typed.observe(self.update)
 
@@ -104,9 +105,11 @@ class StepsView(View):
             self._caveat = state.caveat
         in_progress = state.active and state.status not in ENDED
         running = ("compare" if state.compares else "train") if in_progress else ""
+        paused = state.status == "paused"
         if running != self._running:
-            self._running = running
             self._recorded = self._recorded and running != "compare"
+        if (running, paused) != (self._running, self._paused):
+            self._running, self._paused = running, paused
             self.update()
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
@@ -197,7 +200,7 @@ class StepsView(View):
     def _of(self, name: str) -> Step:
         title = name.capitalize()
         if self._running == name:
-            return Step(name, title, "busy", "in progress")
+            return Step(name, title, "busy", "paused" if self._paused else "in progress")
         if name == "compare" and self._recorded:
             return Step(name, title, "ready", "recorded runs")
         lack = self._lack(name)

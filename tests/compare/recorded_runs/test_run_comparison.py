@@ -69,20 +69,20 @@ def test_the_verdict_has_the_losses_the_differing_settings_and_the_speeds() -> N
         found.verdict()
         .sentence.replace("\n", " ")
         .startswith(
-            "Test loss, lowest first: fast: 0.2500 (accuracy 87.5 %); slow: 0.5000 "
+            "Final test loss, lowest first: fast: 0.2500 (accuracy 87.5 %); slow: 0.5000 "
             "(2.00× the lowest, accuracy 75.0 %). Settings that differ: learning rate. "  # noqa: RUF001
             "fast is 2.0 times as fast as "
             "slow; measured separately, without an interval. "
         )
     )
     assert found.verdict().level == "unpaired"
-    assert found.badge == "lowest test loss 0.2500: fast"
+    assert found.badge == "lowest final test loss 0.2500: fast"
     assert found.table()["test_loss"].tolist() == [0.5, 0.25]
 
 
 def test_the_badge_has_the_ratio_where_only_the_engines_differ() -> None:
     runs = [recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25)]
-    assert compare_runs(runs).badge == "≈ 2.0× fake"  # noqa: RUF001
+    assert compare_runs(runs).badge == "≈ 2.0× fake vs pytorch"  # noqa: RUF001
     runs.append(recorded("same", 0.25, engine="pytorch", seed=3))
     assert "2.0× fake" in compare_runs(runs).badge, "no loss is the lowest"  # noqa: RUF001
 
@@ -103,8 +103,7 @@ def test_a_run_on_other_data_is_left_out_of_the_losses() -> None:
     other.spec["dataset"] = "other rows"
     found = compare_runs([*runs, other]).verdict().sentence.replace("\n", " ")
     assert found.startswith(
-        "Test loss, lowest first: pytorch: 0.5000 (accuracy 75.0 %); fake: 0.5000 (accuracy 75.0 "
-        "%); ondevice: another dataset. "
+        "Final test loss of pytorch and fake: 0.5000 (accuracy 75.0 %); ondevice: another dataset. "
     )
 
 
@@ -140,8 +139,8 @@ def test_runs_that_were_not_tested_are_named_after_those_that_were() -> None:
         .verdict()
         .sentence.replace("\n", " ")
         .startswith(
-            "Test loss, lowest first: fake · 22 steps: 0.2500 at step 20; pytorch · 22 steps: "
-            "0.5000 at step 22 (2.00× the lowest, accuracy 75.0 %); ondevice · 1 epoch: not "  # noqa: RUF001
+            "Final test loss, lowest first: fake · 22 steps: 0.2500 at step 20; pytorch · 22 "
+            "steps: 0.5000 at step 22 (2.00× the lowest, accuracy 75.0 %); ondevice · 1 epoch: not "  # noqa: RUF001
             "tested. "
         )
     )
@@ -221,8 +220,8 @@ def test_runs_of_different_models_have_no_ratio() -> None:
     small, large = recorded("small", 0.25, engine="pytorch"), recorded("large", 0.5)
     both = compare_runs([small, large])
     assert both.verdict()[:3] == (
-        "Test loss, lowest first: model-small · pytorch: 0.5000 (accuracy 75.0 %); model-large · "
-        "fake: 0.5000 (accuracy 75.0 %).\nSamples per second: model-small · pytorch 40.0, "
+        "Final test loss of model-small · pytorch and model-large · fake: 0.5000 (accuracy 75.0 "
+        "%).\nSamples per second: model-small · pytorch 40.0, "
         "model-large · fake 20.0; different models: their speeds do not compare.",
         "no ratio",
         "none",

@@ -166,6 +166,34 @@ def test_an_outcome_tells_first_what_is_not_as_it_was_asked_for() -> None:
     assert [line.split()[0] for line in lines] == ["Stopped", "Stopped", "Trained"]
 
 
+def test_engines_that_are_trained_share_a_sentence_with_the_loss_of_each() -> None:
+    runs = {}
+    for engine, loss in (("pytorch", 0.25), ("ondevice", 0.5), ("ortmodule", 0.25)):
+        evaluation = {"loss": loss, "accuracy": 0.875}
+        summary = {"status": "completed", "steps": 3, "evaluation": evaluation}
+        written = [STARTED, steps(1, [1.0] * 3)]
+        runs[engine] = write_run("a", written, summary, engine=engine)
+    assert outcome_of_training([*runs], runs, {}) == (
+        "Trained model-a on pytorch, ondevice and ortmodule: 3 steps, test loss 0.2500 on pytorch "
+        "and ortmodule, 0.5000 on ondevice, test accuracy 87.5 %."
+    )
+
+
+def test_of_engines_that_failed_in_different_ways_all_are_named_first() -> None:
+    runs = {}
+    for engine in ("pytorch", "ondevice"):
+        taken = 1 if engine == "pytorch" else 2
+        error = {"type": "E", "message": "It broke.", "traceback": ""}
+        summary = {"status": "failed", "steps": taken, "error": error}
+        runs[engine] = write_run("a", [STARTED, steps(1, [1.0] * taken)], summary, engine=engine)
+    first, *others = outcome_of_training([*runs], runs, {}).splitlines()
+    assert first == "pytorch and ondevice failed."
+    assert [each.split(": ")[0] for each in others if each.startswith("Log")] == [
+        "Log of pytorch",
+        "Log of ondevice",
+    ]
+
+
 def test_a_run_whose_test_loss_is_not_finite_is_no_success() -> None:
     evaluation = {"loss": None, "accuracy": 0.1}
     summary = {"status": "completed", "steps": 3, "evaluation": evaluation}
@@ -347,7 +375,7 @@ def test_throughputs_of_several_engines_on_a_busy_machine_have_a_caveat() -> Non
     alone, both = Training.of(runs[0]), Training.of(runs[0])
     both.engines, both.runs = ["pytorch", "ondevice"], {run.engine: run for run in runs}
     assert (both.caveat, alone.caveat) == ("machine was busy", "")
-    assert both.outcome.endswith("Compare measures the engines in turn.")
+    assert both.outcome.endswith("Compare measures the engines in short turns.")
     assert "busy" not in alone.outcome
 
 
@@ -372,7 +400,7 @@ def test_engines_that_fail_alike_share_a_sentence_and_keep_their_logs(
     finish(training)
     sentence, *logs = training.outcome.splitlines()
     assert sentence.startswith("digits-mlp on fake and fake failed after step 0: ")
-    assert logs == [f"Log: {run.folder.log_path}" for run in training.runs.values()]
+    assert logs == [f"Log of fake: {run.folder.log_path}" for run in training.runs.values()]
 
 
 def test_a_stop_keeps_the_engines_that_wait_from_starting(

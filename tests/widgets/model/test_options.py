@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 
 from workbench.controller.model.sources import Sources
 from workbench.widgets.model.options import dataset_options, model_options
+
+
+def test_pairs_of_arrays_with_as_many_rows_are_offered() -> None:
+    names = {
+        "y": np.zeros(6, np.int64),
+        "X": np.zeros((6, 4)),
+        "x_test": torch.zeros(3, 4),
+        "y_test": torch.zeros(3, 1),
+        "scale": np.float32(2),
+        "one": np.zeros((1, 4)),
+        "row": np.zeros(1),
+    }
+    options = dataset_options(Sources(lambda: names), "")
+    own = [each for each in options if each["group"] == "Notebook"]
+    assert [each["value"] for each in own] == ["X, y", "x_test, y_test"]
+    assert own[0]["detail"] == "inputs of shape (6, 4), target of shape (6,)"
 
 
 def test_a_name_that_is_typed_is_an_option_whatever_it_names() -> None:

@@ -23,15 +23,15 @@ class FinalLosses(NamedTuple):
     sentence: str
     """The losses, lowest first, or why they do not compare; empty: there are fewer than two."""
     what: str = ""
-    """What they are, as "test loss"."""
+    """What they are, as "final test loss"."""
     by_run: Mapping[str, float] = MappingProxyType({})
     """Those that are finite, lowest first; empty where they do not compare, or none is the
     lowest."""
 
     @property
     def lowest(self) -> str:
-        """The lowest in a few words, as "lowest test loss 0.2031: lr 0.01"; empty where there is
-        none. What all names begin with is left out, as the end is cut off where there is little
+        """The lowest in a few words, as "lowest final test loss 0.2031: lr 0.01"; empty where there
+        is none. What all names begin with is left out, as the end is cut off where there is little
         room."""
         if not self.by_run:
             return ""
@@ -76,16 +76,23 @@ def final_losses(
     order = sorted(final, key=lambda name: (not math.isfinite(final[name].loss), final[name].loss))
     one_step = len({each.step for each in final.values()}) == 1
     lowest = final[order[0]].loss if tested or one_step else math.nan
-    texts = [f"{name}: {_text(final[name], lowest, with_step=not one_step)}" for name in order]
+    groups: dict[str, list[str]] = {}  # the same figures are told once: none is lower
+    for name in order:
+        groups.setdefault(_text(final[name], lowest, with_step=not one_step), []).append(name)
+    texts = [f"{' and '.join(names)}: {text}" for text, names in groups.items()]
     if len(texts) > MOST_NAMED + 1:
-        texts[MOST_NAMED - 1 : -1] = [f"{len(texts) - MOST_NAMED} others"]
+        between = sum(map(len, [*groups.values()][MOST_NAMED - 1 : -1]))
+        texts[MOST_NAMED - 1 : -1] = [f"{between} others"]
     texts += [f"{name}: not tested" for name in alike if name not in final]
     texts += [f"{name}: another {other}" for name, other in others.items()]
-    what = "test loss" if tested else "loss of the last batch"
+    what = "final test loss" if tested else "loss of the last batch"
+    begins = (
+        f"{what.capitalize()}, lowest first: " if len(groups) > 1 else f"{what.capitalize()} of "
+    )
     compares = (tested or one_step) and _is_lowest(final, order)
     drawn = [name for name in order if compares and math.isfinite(final[name].loss)]
     return FinalLosses(
-        f"{what.capitalize()}, lowest first: {'; '.join(texts)}.",
+        f"{begins}{'; '.join(texts)}.",
         what,
         {name: final[name].loss for name in drawn},
     )

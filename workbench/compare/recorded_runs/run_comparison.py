@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.compare.columns import COLUMNS, TEST_LOSS
@@ -14,7 +15,7 @@ from workbench.compare.differences import (
     explaining,
     settings_of,
 )
-from workbench.compare.load_comparison import loads_of, measured_together
+from workbench.compare.load_comparison import measured_together, with_loads
 from workbench.compare.recorded_runs.final_losses import FinalLosses, final_losses, test_loss
 from workbench.compare.recorded_runs.run_names import distinct_names
 from workbench.compare.recorded_runs.run_verdict import NO_LOSSES, unpaired_verdict
@@ -48,8 +49,8 @@ class _Read(NamedTuple):
 
     table: pd.DataFrame
     losses: FinalLosses = NO_LOSSES
-    disturbed: str = ""
-    """A sentence on the runs that were measured on a busy machine; empty: there are none."""
+    results: Mapping[str, StepResults] = MappingProxyType({})
+    """Of runs that were not measured together."""
     missing_baseline: str = ""
     """A sentence where the throughputs cannot be those that the whole comparison found."""
     doubts: str = ""
@@ -143,23 +144,19 @@ class RunComparison:
         ]
         columns = [*COLUMNS, TEST_LOSS]
         table = pd.DataFrame(rows, index=pd.Index([*self.runs], name="run"), columns=columns)
-        known = self._with_loads(results)
+        known = with_loads(self.runs, results)
         losses = final_losses(self.runs, points, self.reference)
         steps = {
             name: int((points[name].step > run.config.warmup_steps).sum())
             for name, run in self.runs.items()
         }
         doubts = " ".join(filter(None, [few_measured(steps), unknown_load(known)]))
-        return _Read(table, losses, disturbances(known), doubts=doubts)
+        return _Read(table, losses, known, doubts=doubts)
 
-    def _with_loads(self, results: dict[str, StepResults]) -> dict[str, StepResults]:
-        """The results; where a run does not know the load, with that of its comparison."""
-        unknown = [self.runs[name] for name, found in results.items() if found.load is None]
-        loads = loads_of(unknown) if unknown else {}
-        return {
-            name: found._replace(load=found.load or loads.get(self.runs[name].id))
-            for name, found in results.items()
-        }
+    @property
+    def step_results(self) -> Mapping[str, StepResults]:
+        """Those of each run, by its name; none of runs that were measured together."""
+        return self._read().results
 
     @property
     def deciding_losses(self) -> FinalLosses:
@@ -183,7 +180,7 @@ class RunComparison:
                 str(name): Ratio(float(value), math.nan, math.nan)
                 for name, value in read.table["ratio"].items()
             }
-            level = "busy" if read.disturbed else "unpaired"
+            level = "busy" if disturbances(read.results) else "unpaired"
             found = short_verdict(ratios, self.reference, level, paired=False)
         return failures_badge(self.runs) + found
 
@@ -213,7 +210,7 @@ class RunComparison:
             losses=read.losses,
             differing=self._differing,
             days=len({*filter(None, map(_day, self.runs.values()))}),
-            busy=read.disturbed,
+            busy=disturbances(read.results),
             speeds=speeds,
             unlike=self._unlike,
         )

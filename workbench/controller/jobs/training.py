@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NOT_COMPARABLE = (
-    "The machine was busy: their throughputs do not compare; Compare measures the engines in turn."
+    "The machine was busy: their throughputs do not compare; Compare measures the engines in short "
+    "turns."
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from itertools import combinations
 from typing import Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
@@ -12,6 +13,7 @@ from workbench.data import Dataset
 from workbench.models import Model
 
 Kind = Literal["model", "dataset", "array"]
+MOST_PAIRS = 12
 
 
 class Named(NamedTuple):
@@ -46,6 +48,29 @@ def look(names: Mapping[str, Any]) -> list[Named]:
         if kind is not None:
             found.append(Named(name, kind, _detail(value)))
     return found
+
+
+def array_pairs(names: Mapping[str, Any]) -> list[Named]:
+    """Two arrays or tensors of the notebook with as many rows each, which may be the inputs and the
+    target of a dataset: as "X, y". The one with more axes is the inputs, of as many the one that
+    was defined first."""
+    arrays = [(each.name, _shape(names[each.name])) for each in look(names) if each.kind == "array"]
+    found = []
+    for (first, one), (second, other) in combinations(arrays, 2):
+        if len(one) == 0 or len(other) == 0 or one[0] != other[0] or one[0] < 2:
+            continue
+        pair = [(first, one), (second, other)]
+        (inputs, wide), (target, narrow) = sorted(pair, key=lambda each: -len(each[1]))
+        detail = f"inputs of shape {wide}, target of shape {narrow}"
+        found.append(Named(f"{inputs}, {target}", "dataset", detail))
+    return found[:MOST_PAIRS]
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    """By the base classes: a subclass may have another."""
+    if issubclass(type(value), np.ndarray):
+        return tuple(np.ndarray.shape.__get__(value))
+    return tuple(sys.modules["torch"].Tensor.shape.__get__(value))
 
 
 def is_module(value: object) -> bool:

@@ -143,7 +143,10 @@ class Sources:
         parts = split_names(source)
         if len(parts) > 1 and all(part.isidentifier() for part in parts):
             *inputs, target = (_named(names, part, DataError) for part in parts)
-            return load_dataset(tuple(inputs), target, name=", ".join(parts))
+            try:
+                return load_dataset(tuple(inputs), target, name=", ".join(parts))
+            except DataError as error:
+                raise DataError(f"{', '.join(parts)}: {error}") from error
         value = names.get(source) if source.isidentifier() else None
         if is_dataset(value):
             return value

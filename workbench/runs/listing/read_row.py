@@ -112,6 +112,7 @@ class RowReader:
             test_loss=_number(evaluation, "loss"),
             samples_per_s=results.samples_per_s,
             disturbance=results.disturbance,
+            load_known=results.load is not None,
             sampled=found.sampled,
             curve=results.loss_curve,
             complete=found.complete,

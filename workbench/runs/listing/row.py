@@ -53,6 +53,8 @@ class RunRow:
     steps that were read."""
     disturbance: str = ""
     """See `StepResults.disturbance`."""
+    load_known: bool = True
+    """Whether it is known what other programs used of the cores."""
     sampled: bool = False
     """Whether best loss, throughput and curve are of a sample of the steps, as the log is long."""
     complete: bool = True

@@ -23,11 +23,14 @@ def chart_title(curves: Sequence[Mapping[str, str]]) -> str:
 
 
 def chart_stem(curves: Sequence[Mapping[str, str]]) -> str:
-    """The name of a file without its suffix, as "digits-mlp-pytorch-ondevice-2026-11-24"."""
+    """The name of a file without its suffix, as "digits-mlp-pytorch-ondevice-2026-11-24", or
+    "digits-mlp-pytorch-5-runs-2026-11-24"."""
     names: list[str] = []
     for curve in curves:
         # The start would make it long, and the date is at its end.
         names += [part for part in _title(curve).split(BETWEEN)[:2] if part not in names]
+    if len(curves) > max(1, len(names) - 1):  # several of one engine
+        names.append(f"{len(curves)} runs")
     stem = re.sub(r"[^\w.]+", "-", "-".join(names)).strip("-.")[:LONGEST_STEM].rstrip("-.")
     return f"{stem or 'charts'}-{_date('%Y-%m-%d')}"
 

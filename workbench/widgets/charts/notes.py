@@ -18,7 +18,7 @@ MACHINE_BUSY = "machine busy"
 """That other programs disturbed what was measured."""
 IN_SEQUENCE = (
     "The engines trained one after another, each under the load of its time: Compare measures them "
-    "in turn."
+    "in short turns."
 )
 """What to know of throughputs of engines that were not compared."""
 

@@ -18,7 +18,7 @@ from workbench.run_folder.run_reader import RunReader
 from workbench.runs import Run
 from workbench.runs.listing import Changes
 from workbench.runs.record.activity import ENDED
-from workbench.widgets.charts import MACHINE_BUSY, NOTHING_HINT, OF_ROUNDS, Charts
+from workbench.widgets.charts import MACHINE_BUSY, NOTHING_HINT, OF_ROUNDS, Charts, throughput_notes
 from workbench.widgets.compare.comparison_table import ComparisonTable
 from workbench.widgets.compare.differences_table import DifferencesTable
 from workbench.widgets.compare.result_bars import NOTHING_YET, STARTING, ResultBars
@@ -101,11 +101,8 @@ class ComparisonView(ShownAlone, ipywidgets.Box):  # type: ignore[misc]
             RunFolderError: there is no such run or comparison, or it cannot be read.
         """
         given = [_loaded(each) for each in shown]
-        comparison: Comparison | RunComparison
-        if len(given) == 1 and isinstance(given[0], Comparison):
-            comparison = given[0]
-        else:
-            comparison = compare_runs(given)
+        first = given[0] if len(given) == 1 else None
+        comparison = first if isinstance(first, Comparison) else compare_runs(given)
         self._given, self._deleted = [*comparison.runs.values()], {}
         self._show(comparison)
 
@@ -250,7 +247,9 @@ class ComparisonView(ShownAlone, ipywidgets.Box):  # type: ignore[misc]
         with self.table.hold_sync():
             self.table.show(comparison, _styles(comparison))
         self._show_ratios(comparison)
-        self.charts.show_rates(self.table.throughputs, self._rates_note)
+        apart = isinstance(comparison, RunComparison) and comparison.step_results
+        note = throughput_notes(apart)[1] if apart else self._rates_note
+        self.charts.show_rates(self.table.throughputs, note)
         self.differences.show(comparison)
         # The table has the notes.
         self.statistics.show(comparison.runs, notes=False)

@@ -78,7 +78,7 @@ class ModelView(StandaloneStep):
             lambda text: dataset_options(sources, text),
             label="Dataset",
             list_label="Datasets",
-            placeholder="that of the sample",
+            placeholder="that of the sample, or X, y",
             description="A sample, a file, a name of the notebook, or two: inputs, target",
         )
         self.target = ChoiceField(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.controller.model.namespace import Kind, look
+from workbench.controller.model.namespace import Kind, array_pairs, look
 from workbench.controller.model.sources import Sources, complete
 from workbench.controller.model.target_names import csv_columns, target_names
 from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparisons
@@ -23,11 +23,15 @@ def model_options(sources: Sources, text: str) -> list[dict[str, str]]:
 
 
 def dataset_options(sources: Sources, text: str) -> list[dict[str, str]]:
-    """Datasets of the notebook, sample datasets, .npz and .csv files."""
+    """Datasets of the notebook, pairs of its arrays, sample datasets, .npz and .csv files."""
     from sample_models import DATASETS
 
     samples = [_option(name, "", "Samples") for name in DATASETS]
-    own = _own(sources, "dataset")
+    pairs = array_pairs(sources.names())
+    own = [
+        *_own(sources, "dataset"),
+        *(_option(each.name, each.detail, "Notebook") for each in pairs),
+    ]
     return [*own, *_typed(sources, text, own), *samples, *_files(text, DATA_FILES)]
 
 

@@ -73,14 +73,14 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
   if (!beside.has("status")) under.append(...fillStatus(row));
   if (ended && !beside.has("steps")) under.append(element("span", {}, `${row.stepWord} ${formatWhole(row.steps)}`));
   if (row.damage) under.append(element("span", { class: "wb-run-reason", title: row.damage }, "record incomplete"));
+  const part = row.comparison && COMPARED;
   const start = row.name || beside.has("started") ? "" : startText(row);
   if (start) under.append(element("span", { class: "wb-run-start" }, start));
   if (row.reason && beside.has("status")) {
     // There is no line of its own for it beside the columns.
-    under.append(element("span", { class: "wb-run-reason", title: row.reason }, row.reason));
+    under.append(element("span", { class: "wb-run-reason", title: row.reason }, [part, row.reason].filter(Boolean).join(" · ")));
     return [name, under];
   }
-  const part = row.comparison && COMPARED;
   const by = row.name && !beside.has("engine") && row.trainedBy;
   const facts = [row.settings, row.name && row.model, by, row.dataset, part].filter(Boolean).join(" · ");
   under.append(element("span", { class: "wb-run-facts", title: facts }, facts));
@@ -108,7 +108,12 @@ function fillStatus(row: RunRow): Node[] {
 
 function fillThroughput(row: RunRow): (Node | string)[] {
   const text = about(row, row.samplesPerS, formatSignificant);
-  if (!row.disturbance || !row.complete || row.samplesPerS === null) return [text];
+  if (!row.complete || row.samplesPerS === null || isActive(row)) return [text];
+  if (!row.loadKnown) {
+    const title = "It is not known whether the machine was quiet while this was measured.";
+    return [text, element("small", { title }, "load not known")];
+  }
+  if (!row.disturbance) return [text];
   const title = `The machine was busy (${row.disturbance}): do not trust this throughput.`;
   return [text, element("small", { class: "wb-run-busy", title }, "machine busy")];
 }

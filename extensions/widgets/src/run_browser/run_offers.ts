@@ -4,7 +4,7 @@ import { element, setAttribute, setText } from "../element";
 import { keepFocus } from "../focus";
 import { formatWhole } from "../number_format";
 import type { Act } from "./run_actions";
-import { displayName, isActive, type RunRow } from "./run_row";
+import { COMPARED, displayName, isActive, type RunRow } from "./run_row";
 
 const MOST = 3;
 
@@ -78,6 +78,7 @@ export class RunOffers {
 }
 
 function whereOf(row: RunRow): string {
-  const where = `${row.engine}, ${row.stepWord} ${formatWhole(row.steps)} of ${formatWhole(row.totalSteps)}`;
+  const part = row.comparison && `, ${COMPARED}`;
+  const where = `${row.engine}, ${row.stepWord} ${formatWhole(row.steps)} of ${formatWhole(row.totalSteps)}${part}`;
   return row.reason ? `${where}. ${row.reason}` : where;
 }

@@ -56,6 +56,12 @@ describe("the throughput", () => {
     expect(text("samplesPerS", row("a"))).not.toContain("busy");
     expect(text("samplesPerS", row("a", { disturbance, samplesPerS: null }))).toBe("–");
   });
+
+  it("says where it is not known whether they did", () => {
+    expect(text("samplesPerS", row("a", { loadKnown: false }))).toMatch(/load not known$/);
+    expect(text("samplesPerS", row("a", { loadKnown: false, status: "running" }))).not.toContain("load");
+    expect(text("samplesPerS", row("a", { loadKnown: false, samplesPerS: null }))).toBe("–");
+  });
 });
 
 describe("the columns", () => {
