@@ -143,7 +143,7 @@ function fillLastLoss(row: RunRow, beside: ReadonlySet<string>): (Node | string)
 }
 
 export const COLUMNS: Column[] = [
-  { key: "name", label: "Run", description: "Display name, model, dataset, main settings, tags and notes", width: 276, rank: 0, text: true, fill: fillName },
+  { key: "name", label: "Run", description: "Display name, model, dataset, main settings, tags and notes", width: 268, rank: 0, text: true, fill: fillName },
   { key: "status", label: "Status", description: "Status of the run", width: 96, rank: 3, text: true, fill: fillStatus },
   { key: "engine", label: "Engine", description: "The engine that trained", width: 112, rank: 9, text: true, fill: (row) => [row.engine || "–"] },
   { key: "curve", label: "Loss", description: "The loss over the steps, each run on its own scale", width: WIDTH + 16, rank: 1, text: true, fill: (row) => (row.complete ? [sparkline(row.curve)] : [element("span", { class: "wb-hint" }, "…")]) },
@@ -151,7 +151,7 @@ export const COLUMNS: Column[] = [
   { key: "bestLoss", label: "Best loss", description: "Lowest loss of a batch; ≈: of a sample of the steps", width: 90, rank: 10, fill: (row) => [about(row, row.bestLoss, formatLoss)] },
   { key: "testLoss", label: "Test loss", description: "Of the last evaluation of the test split", width: 86, rank: 11, fill: (row) => [known(row.testLoss, formatLoss)] },
   { key: "metric", label: "Metric", description: "Of the last evaluation of the test split", width: 96, rank: 4, fill: (row) => [formatMetric(row), ...(row.metric === null ? [] : [element("small", {}, METRIC_LABELS[row.metricName] ?? row.metricName)])] },
-  { key: "samplesPerS", label: "Throughput", unit: "samples/s", description: "Median over the run after its warm-up, in twenty parts or the rounds of its comparison; in progress: mean so far; ≈: mean of a sample of the steps", width: 98, rank: 5, fill: fillThroughput },
+  { key: "samplesPerS", label: "Throughput", unit: "samples/s", description: "Median over the run after its warm-up, in twenty parts or the rounds of its comparison; in progress: mean so far; ≈: mean of a sample of the steps", width: 106, rank: 5, fill: fillThroughput },
   { key: "steps", label: "Steps", description: "Optimizer steps taken; of federated training its rounds", width: 92, rank: 8, fill: fillSteps },
   { key: "durationS", label: "Duration", description: "From launch to end; pauses are included, and the turns of the other engines in a comparison", width: 96, rank: 7, fill: (row) => [known(row.durationS, formatDuration)] },
   { key: "started", label: "Started", description: "When the run was first launched", width: 104, rank: 6, fill: fillStarted },
