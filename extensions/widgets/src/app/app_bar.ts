@@ -207,8 +207,10 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     badge.dataset["machine"] = machine;
     // A comparison says how the machine was while it measured: of now there are other words.
     const share = model.get("machine_share");
-    const used = share ? ["other programs: ", `${share} now`] : ["machine ", "quiet now"];
-    badge.replaceChildren(element("span", {}, used[0] ?? ""), used[1] ?? "");
+    badge.replaceChildren(
+      element("span", { class: "wb-wide" }, share ? `other programs: ${share} now` : "machine quiet now"),
+      element("span", { class: "wb-narrow" }, share ? `others: ${share}` : "quiet now"),
+    );
     badge.title = share
       ? `Other programs, among them the notebook and the browser, use ${share} now. What is measured meanwhile is unreliable.`
       : "Other programs use almost none of the cores now.";

@@ -51,7 +51,8 @@ function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-footprint-view");
   const doing = element("p", { class: "wb-doing" });
   const body = element("div", { class: "wb-footprint-body" });
-  el.append(element("h2", {}, "Predicted memory"), doing, body);
+  // In one line: nothing below it moves while it is predicted.
+  el.append(element("div", { class: "wb-footprint-head" }, element("h2", {}, "Predicted memory"), doing), body);
 
   const update = () => {
     doing.textContent = model.get("doing") ? `${model.get("doing")} …` : "";
