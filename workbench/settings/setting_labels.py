@@ -55,7 +55,7 @@ RECORDED = {
     "base_except": "Except weights",
     "device.name": "Device",
     "federation": "Federated",
-    "length": "Length",
+    "length": "Training length",
 }
 """What a run records besides its settings, and what stands for several of them."""
 UNSET = {

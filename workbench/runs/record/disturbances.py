@@ -41,4 +41,6 @@ def disturbances(results: Mapping[str, StepResults]) -> str:
 
 def _named(some: Collection[str], results: Mapping[str, StepResults]) -> str:
     """Their names; "these runs" where they are all."""
-    return "these runs" if len(some) == len(results) else ", ".join(some)
+    if len(some) == len(results):
+        return "these runs"
+    return ("; " if any("," in name for name in some) else ", ").join(some)

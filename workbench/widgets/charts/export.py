@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -153,9 +154,13 @@ class ChartFile:
 
     @property
     def _loss_title(self) -> str:
+        tested = any(
+            len(self.recordings[curve["key"]].evaluations.array[0]) for curve in self.curves
+        )
+        dots = "; dots: on the test split" if tested else ""
         if self.smoothing <= 1:
-            return "Loss per batch"
-        return f"Loss, mean over about {self.smoothing:,} {self.step_name}s"
+            return f"Loss per batch{dots}"
+        return f"Loss, mean over about {self.smoothing:,} {self.step_name}s{dots}"
 
     @property
     def _rate_title(self) -> str:
@@ -195,12 +200,13 @@ class ChartFile:
             panels[1].plot(x, raw, **pale)
         panels[1].plot(x, rate, **style)
         panels[2].plot(x, found[MEMORY], **style)
-        self._draw_evaluations(loss, recording.evaluations.array[:2], recording, style, curve)
+        solid = {"color": style["color"], "linewidth": 0.8}  # else it is taken for the batches
+        self._draw_evaluations(loss, recording.evaluations.array[:2], recording, solid)
         if len(panels) > 3:
-            self._draw_evaluations(panels[3], shown_metric(recording), recording, style, curve)
+            self._draw_evaluations(panels[3], shown_metric(recording), recording, style)
 
     def _draw_evaluations(
-        self, axes: Axes, points: Any, recording: Recording, style: Any, curve: dict[str, Any]
+        self, axes: Axes, points: Any, recording: Recording, style: Mapping[str, Any]
     ) -> None:
         step, value = points
         if len(step) == 0:
@@ -208,8 +214,7 @@ class ChartFile:
         if self.axis != "step":
             name = {"time": "seconds", "samples": "samples"}[self.axis]
             step = np.array([recording.at(int(each))[name] for each in step])
-        label = legend_label(f"{curve['label']}, test split") if axes.get_xlabel() == "" else None
-        axes.plot(step, value, "o-", color=style["color"], markersize=3, lw=0.8, label=label)
+        axes.plot(step, value, **style, marker="o", markersize=3)
 
     def _step_range(self, recording: Recording) -> tuple[float, float]:
         if not self.window:

@@ -15,7 +15,7 @@ from workbench.compare.rounds.statistics import Ratio
 from workbench.compare.verdict import ratio_numbers
 from workbench.display.number_format import loss_text
 from workbench.widgets.bundle import bundle
-from workbench.widgets.charts import MACHINE_BUSY, OF_ROUNDS
+from workbench.widgets.charts import MACHINE_BUSY, OF_ROUNDS, throughput_notes
 from workbench.widgets.engine_styles import HasEngineStyles, engine_styles
 
 SHOWN = {
@@ -85,7 +85,7 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
     """Text while there are no figures; empty: nothing is shown then."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(columns=_columns(together=True), **kwargs)
+        super().__init__(columns=_columns(True), **kwargs)
 
     def clear(self, hint: str = "") -> None:
         self.rows = []
@@ -112,7 +112,7 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
         self.heading = str(frame.index.name).capitalize()
         runs = comparison if isinstance(comparison, RunComparison) else None
         together = runs is None or runs.measured_together
-        self.columns = _columns(together=together, busy=comparison.verdict().level == "busy")
+        self.columns = _columns(together, comparison)
         self.reference = comparison.reference
         self.caption = comparison.caption
         self.engine_styles = engine_styles() if styles is None else dict(styles)
@@ -130,10 +130,28 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
         ]
 
 
-def _columns(*, together: bool, busy: bool = False) -> list[dict[str, str]]:
+def rates_note(comparison: Comparison | RunComparison, *, busy: bool) -> str:
+    """What the throughputs of a comparison are, and how far they can be trusted, in a few words.
+
+    Args:
+        comparison: whose throughputs they are.
+        busy: whether its verdict says that the machine was busy.
+    """
+    if isinstance(comparison, RunComparison) and comparison.ended and comparison.step_results:
+        return throughput_notes(comparison.step_results)[1]
+    return f"{MACHINE_BUSY}, {OF_ROUNDS}" if busy else OF_ROUNDS
+
+
+def _columns(
+    together: bool, comparison: Comparison | RunComparison | None = None
+) -> list[dict[str, str]]:
     meanings = COLUMNS if together else {**COLUMNS, **APART}
-    doubts = {"samples_per_s": f"samples/s, {MACHINE_BUSY}, {OF_ROUNDS}", "ratio": MACHINE_BUSY}
-    doubted = doubts if busy else {}
+    doubted = {}
+    if comparison is not None:
+        busy = comparison.verdict().level == "busy"
+        doubted["samples_per_s"] = f"samples/s, {rates_note(comparison, busy=busy)}"
+        if busy:
+            doubted["ratio"] = MACHINE_BUSY
     return [
         {
             "key": key,

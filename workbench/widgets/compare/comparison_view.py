@@ -18,8 +18,8 @@ from workbench.run_folder.run_reader import RunReader
 from workbench.runs import Run
 from workbench.runs.listing import Changes
 from workbench.runs.record.activity import ENDED
-from workbench.widgets.charts import MACHINE_BUSY, NOTHING_HINT, OF_ROUNDS, Charts, throughput_notes
-from workbench.widgets.compare.comparison_table import ComparisonTable
+from workbench.widgets.charts import NOTHING_HINT, Charts
+from workbench.widgets.compare.comparison_table import ComparisonTable, rates_note
 from workbench.widgets.compare.differences_table import DifferencesTable
 from workbench.widgets.compare.result_bars import NOTHING_YET, STARTING, ResultBars
 from workbench.widgets.page.shown_alone import ShownAlone
@@ -237,7 +237,7 @@ class ComparisonView(ShownAlone, ipywidgets.Box):  # type: ignore[misc]
         else:
             due = self._updates % RECORDED_RATIOS == 1
             rates = {name: run.samples_per_s for name, run in comparison.runs.items() if run.ended}
-            self.charts.show_rates(rates, self._rates_note)
+            self.charts.show_rates(rates, rates_note(comparison, busy=self._busy))
         if due:
             self._show_ratios(comparison)
 
@@ -247,8 +247,7 @@ class ComparisonView(ShownAlone, ipywidgets.Box):  # type: ignore[misc]
         with self.table.hold_sync():
             self.table.show(comparison, _styles(comparison))
         self._show_ratios(comparison)
-        apart = isinstance(comparison, RunComparison) and comparison.step_results
-        note = throughput_notes(apart)[1] if apart else self._rates_note
+        note = rates_note(comparison, busy=self._busy)
         self.charts.show_rates(self.table.throughputs, note)
         self.differences.show(comparison)
         # The table has the notes.
@@ -257,8 +256,9 @@ class ComparisonView(ShownAlone, ipywidgets.Box):  # type: ignore[misc]
         self.on_read(comparison)
 
     @property
-    def _rates_note(self) -> str:
-        return f"{MACHINE_BUSY}, {OF_ROUNDS}" if self.ratios.level == "busy" else OF_ROUNDS
+    def _busy(self) -> bool:
+        """Whether the verdict says that the machine was busy."""
+        return self.ratios.level == "busy"
 
     def _show_ratios(self, comparison: Comparison | RunComparison) -> None:
         self.ratios.show(comparison, _styles(comparison))
