@@ -312,7 +312,7 @@ def test_wrong_settings_and_failed_runs_are_sentences(open_notebook: MakeNoteboo
     notebook.button("Train").click()
     at_fields = notebook.page.get_by_text("Must be 1 or more.", exact=True)
     expect(at_fields.locator("visible=true")).to_have_count(2)
-    for step, wrong in (("Train", "2 settings are wrong"), ("Compare", "1 setting is wrong")):
+    for step, wrong in (("Train", "2 wrong settings"), ("Compare", "1 wrong setting")):
         tab = notebook.page.get_by_role("tab", name=re.compile(f"^{step}, .*{wrong}"))
         expect(tab).to_have_count(1)
     expect(notebook.status).to_contain_text(

@@ -132,14 +132,14 @@ def test_a_step_reports_problems_of_its_inputs() -> None:
         return [step.note for step in shown[-1] if step.name in ("train", "compare")]
 
     typed.type("epochs", "-1")
-    assert notes() == ["1 setting is wrong", "ready"]
+    assert notes() == ["1 wrong setting", "ready"]
     typed.type("batch_size", "0")
-    assert notes() == ["2 settings are wrong", "1 setting is wrong"]
+    assert notes() == ["2 wrong settings", "1 wrong setting"]
     typed.type("quiet_s", "soon")
-    assert notes() == ["2 settings are wrong", "2 settings are wrong"]
+    assert notes() == ["2 wrong settings", "2 wrong settings"]
     for name in ("epochs", "batch_size"):
         typed.type(name, "")
-    assert notes() == ["ready", "1 setting is wrong"]
+    assert notes() == ["ready", "1 wrong setting"]
     typed.type("quiet_s", "")
     typed.set(federation={"clients": 4}, gradient_accumulation=2)
-    assert notes() == ["1 setting is wrong", "ready"]
+    assert notes() == ["1 wrong setting", "ready"]

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from workbench.compare.verdict import BADGES
 from workbench.controller.footprint_prediction import ArtifactsWithFootprint
-from workbench.controller.forms.typed_settings import TypedSettings, wrong_settings
+from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.jobs.comparison_job import ComparisonJob
 from workbench.controller.jobs.job import Job, model_of
 from workbench.controller.jobs.outcome import diverged
@@ -222,4 +222,4 @@ class StepsView(View):
         if needs_engine and not self._setup.engines:
             return "needs an engine"
         wrong = self._typed.wrong(step)
-        return wrong_settings(len(wrong)) if wrong else ""
+        return f"{len(wrong)} wrong setting{'' if len(wrong) == 1 else 's'}" if wrong else ""

@@ -128,7 +128,7 @@ class ORTModuleOptions(PlainNumbers):
     )
     operator_kernels: ORTModuleChoices = Field(
         default=(),
-        title="Kernels by operator",
+        title="ORTModule's kernels by operator",
         description="The library that computes a family of operators, where it is not the one "
         "that the options above choose: such as gelu=standard or linear=onnxruntime. `workbench "
         "tune` measures which are faster.",

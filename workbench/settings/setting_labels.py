@@ -66,7 +66,7 @@ UNSET = {
     "layer_statistics_every": "not recorded",
     "weight_decay": "by optimizer",
     "requires_grad": "all parameters",
-    "checkpoint_every": "after an epoch",
+    "checkpoint_every": "after epochs, up to 0.5 % of the time",
     "checkpoint_every_s": "not by time",
     "device": "this machine",
     "device.cores": "all of this machine",

@@ -61,5 +61,5 @@ def test_the_offer_of_a_run_says_which_model_it_needs(
         for path in run.folder.model_path.iterdir():
             path.write_bytes(b"{")
     [offer] = offers()
-    needs = "It goes on with your own net, as it is chosen in Model."
+    needs = "It needs your own net, chosen in Model."
     assert offer.text.endswith(needs) is not damaged

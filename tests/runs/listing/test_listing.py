@@ -132,6 +132,18 @@ def test_a_long_log_is_sampled_and_then_only_new_bytes_are_read(
     assert (row.steps, row.last_loss, row.best_loss) == (200_001, 0.25, 0.25)
 
 
+def test_of_a_run_whose_worker_was_killed_nothing_is_estimated() -> None:
+    """The list had another throughput than the page in which it was trained."""
+    killed = {"status": "failed", "error": {"type": "E", "message": "killed", "traceback": ""}}
+    run = write_run("killed", [], killed, warmup_steps=0, steps=20_000)
+    losses = np.random.default_rng(0).uniform(1.0, 3.0, 6_000)
+    for first in range(0, len(losses), 40):
+        write_steps(run.folder.events_path, first + 1, losses[first : first + 40].tolist())
+    row, found = RowReader(run.folder).read(), run.step_results()
+    assert (row.samples_per_s, row.best_loss) == (found.samples_per_s, found.best_loss)
+    assert not row.sampled
+
+
 def test_of_a_long_run_of_an_older_version_what_it_recorded_is_not_estimated() -> None:
     recorded = {"samples_per_s": 17.5, "best_loss": 0.25}
     run = write_run("long", [], {**COMPLETED, **recorded}, warmup_steps=0, steps=20_000)
@@ -163,8 +175,11 @@ def test_of_a_long_run_that_has_ended_nothing_is_estimated(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("evaluated_bytes", [400, 1200, 3000, 6000, 100_000])
-def test_the_last_step_is_known_for_a_log_of_any_length(evaluated_bytes: int) -> None:
+def test_the_last_step_is_known_for_a_log_of_any_length(
+    evaluated_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The samples reached past the last steps where a long event is before them."""
+    monkeypatch.setattr(read_row, "READ_WHOLE_BYTES", 0)
     run = write_run("tail", [], COMPLETED, warmup_steps=0)
     log = run.folder.events_path
     first = 1

@@ -489,7 +489,7 @@ def test_each_step_says_what_it_needs(make_page: MakePage) -> None:
     page.models.choose("digits-mlp")
     until(lambda: notes()["train"] == "ready")
     page.set(epochs=-1)
-    assert notes()["train"] == "1 setting is wrong"
+    assert notes()["train"] == "1 wrong setting"
     page.set(epochs=None)
     page.engines.value = []
     assert notes()["compare"] == "needs an engine"

@@ -64,7 +64,7 @@ def offers() -> list[Offer]:
             action = "resume" if ended else "follow"
             text = f"{name_of(run)} {how} {where}"
             if ended and _needs_model(run):
-                text += f" It goes on with your own {run.spec['model']}, as it is chosen in Model."
+                text += f" It needs your own {run.spec['model']}, chosen in Model."
             found[run.id] = Offer(run.id, action, text, run)
     return list(found.values())[:OFFERED]
 
@@ -76,7 +76,7 @@ def offers_of(job: Job) -> list[Offer]:
         return []
     whole = job if len(job.engines) > 1 else None
     then = f"; {listed(job.waiting)} will train after it" if job.waiting else ""
-    found = []
+    found = list[Offer]()
     for run in job.runs.values():
         if run.status not in ENDINGS:
             continue
@@ -85,7 +85,10 @@ def offers_of(job: Job) -> list[Offer]:
             word = step_word(run.spec)
             text = f"{name_of(run)} {ENDINGS[run.status]} {word} {done:,} of {total:,}"
             goes_on = "" if step == done else f"; it goes on from {word} {step:,}"
-            found.append(Offer(run.id, "resume", f"{text}{goes_on}{then}.", run, whole))
+            # They train once, after the first that goes on.
+            found.append(
+                Offer(run.id, "resume", f"{text}{goes_on}{'' if found else then}.", run, whole)
+            )
     if not found and whole is not None and whole.status == "stopped" and whole.untrained:
         text = f"{listed(whole.untrained)} did not train."
         return [Offer(whole.id, "train", text, list(whole.runs.values())[-1], whole)]

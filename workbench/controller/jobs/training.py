@@ -9,13 +9,13 @@ from workbench.compare.verdict import BADGES
 from workbench.controller.jobs.job import any_failed
 from workbench.controller.jobs.outcome import (
     is_negative,
-    listed,
     name_of,
     outcome_of_training,
 )
 from workbench.controller.jobs.single_step import SingleStep
 from workbench.controller.jobs.stopping import Stopping
 from workbench.controller.state import failure
+from workbench.errors import with_full_stop
 from workbench.runs import Run
 from workbench.runs.figures.figure import plot_runs
 
@@ -110,8 +110,12 @@ class Training:
             which = "next" if run.progress.done_steps else "first"
             return f"Pausing {name_of(run)}{place} before its {which} step."
         phase = f": {run.phase}" if run.status == "starting" else ""
-        failed = [engine for engine, each in self.runs.items() if each.status == "failed"]
-        told = f" {listed([*self._refused, *failed])} failed." if self._refused or failed else ""
+        failed = {
+            engine: f"{engine} failed: {each.error}"
+            for engine, each in self.runs.items()
+            if each.status == "failed"
+        }
+        told = "".join(f" {with_full_stop(why)}" for why in (self._refused | failed).values())
         return f"Training {name_of(run)}{place}{phase}.{told}"
 
     @property

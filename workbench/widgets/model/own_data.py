@@ -44,10 +44,13 @@ class OwnData:
             return None
         if owner and not is_sample(owner):
             self._kept[owner] = typed
+        self._model = ""
         if is_sample(source):
-            self._model = ""
             return DataTexts() if owner else None
-        return self._kept.get(source)
+        kept = self._kept.get(source)
+        if kept is None or kept.dataset:
+            return kept
+        return typed._replace(example_inputs=kept.example_inputs)  # as no others are known
 
 
 def is_sample(name: str) -> bool:

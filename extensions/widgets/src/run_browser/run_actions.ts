@@ -1,6 +1,7 @@
 // The buttons of the actions for the selected runs, and a form for the argument of an action.
 
 import { element, freshId } from "../element";
+import { roveFocus } from "../roving_focus";
 import { type Action, ACTIONS, ADAPTERS, AFTER_EXPORT, EXPORT, type Field, PERSONALISE, sharedTags } from "./run_action_list";
 import { displayName, type RunRow } from "./run_row";
 
@@ -15,6 +16,8 @@ export class RunActions {
   private readonly selected = element("span", { class: "wb-run-selected" });
   /** Also of those that are out of sight. */
   private readonly deselect = element("button", { type: "button", class: "wb-toggle", hidden: "" }, "Deselect");
+  /** Why a button that was pressed does nothing. */
+  private readonly refused = element("span", { class: "wb-hint", role: "status" });
   private readonly bar = element("div", { class: "wb-run-buttons", role: "toolbar", "aria-label": "Selected runs" });
   private readonly editor = element("form", { class: "wb-run-editor", hidden: "" });
   private readonly problem = element("p", { id: freshId("problem"), class: "wb-run-editor-problem", role: "alert" });
@@ -41,7 +44,8 @@ export class RunActions {
       this.buttons.set(action.name, button);
       this.bar.append(button);
     }
-    this.line.append(this.selected, this.deselect);
+    roveFocus(this.bar);
+    this.line.append(this.selected, this.deselect, this.refused);
     this.root.append(this.line, this.bar, this.editor);
   }
 
@@ -52,6 +56,7 @@ export class RunActions {
 
   /** Fits the buttons to the selected runs: those that the list shows, and those a filter hides. */
   update(rows: RunRow[], hidden: RunRow[]): void {
+    if (rows.length !== this.rows.length || hidden.length !== this.hidden.length) this.refused.textContent = "";
     this.rows = rows;
     this.hidden = hidden;
     const count = rows.length + hidden.length;
@@ -85,7 +90,8 @@ export class RunActions {
   start(name: string): void {
     const action = ACTIONS.find((each) => each.name === name);
     if (!action) return;
-    if (this.refusal(action)) return;
+    this.refused.textContent = this.refusal(action);
+    if (this.refused.textContent) return;
     const rows = this.taken(action);
     if (action.field) this.edit(action.name, rows, action.field);
     else this.act(name, idsOf(rows));

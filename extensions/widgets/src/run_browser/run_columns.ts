@@ -143,11 +143,11 @@ function fillLastLoss(row: RunRow, beside: ReadonlySet<string>): (Node | string)
 }
 
 export const COLUMNS: Column[] = [
-  { key: "name", label: "Run", description: "Display name, model, dataset, main settings, tags and notes", width: 268, rank: 0, text: true, fill: fillName },
+  { key: "name", label: "Run", description: "Display name, model, dataset, main settings, tags and notes", width: 262, rank: 0, text: true, fill: fillName },
   { key: "status", label: "Status", description: "Status of the run", width: 96, rank: 3, text: true, fill: fillStatus },
   { key: "engine", label: "Engine", description: "The engine that trained", width: 112, rank: 9, text: true, fill: (row) => [row.engine || "–"] },
   { key: "curve", label: "Loss", description: "The loss over the steps, each run on its own scale", width: WIDTH + 16, rank: 1, text: true, fill: (row) => (row.complete ? [sparkline(row.curve)] : [element("span", { class: "wb-hint" }, "…")]) },
-  { key: "lastLoss", label: "Last loss", description: "Loss of the last batch, and of the last evaluation of the test split", width: 86, rank: 2, fill: fillLastLoss },
+  { key: "lastLoss", label: "Last loss", description: "Loss of the last batch, and of the last evaluation of the test split", width: 92, rank: 2, fill: fillLastLoss },
   { key: "bestLoss", label: "Best loss", description: "Lowest loss of a batch; ≈: of a sample of the steps", width: 90, rank: 10, fill: (row) => [about(row, row.bestLoss, formatLoss)] },
   { key: "testLoss", label: "Test loss", description: "Of the last evaluation of the test split", width: 86, rank: 11, fill: (row) => [known(row.testLoss, formatLoss)] },
   { key: "metric", label: "Metric", description: "Of the last evaluation of the test split", width: 96, rank: 4, fill: (row) => [formatMetric(row), ...(row.metric === null ? [] : [element("small", {}, METRIC_LABELS[row.metricName] ?? row.metricName)])] },

@@ -36,11 +36,14 @@ function render({ model, el }: RenderProps<Traits>): void {
     model.set("heading", "");
     model.save_changes();
   };
-  el.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
+  const closeByKey = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || event.defaultPrevented || el.hidden) return;
     event.stopPropagation(); // it ends a presentation, too
     closeRun();
-  });
+  };
+  el.addEventListener("keydown", closeByKey);
+  /** Charts and tables below it are of the run, too. */
+  const whole = () => el.closest<HTMLElement>(".wb-open-run");
   let shown = "";
   let opened = model.get("opened");
   const update = () => {
@@ -78,6 +81,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     }
     shown = heading;
     opened = model.get("opened");
+    whole()?.addEventListener("keydown", closeByKey); // once: it is the same each time
   };
   let due = false;
   // The traits of a run arrive together, but their changes are reported one by one.
@@ -87,7 +91,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     queueMicrotask(() => {
       due = false;
       const grid = el.closest(".wb-run-browser")?.querySelector<HTMLElement>(".wb-run-grid");
-      keepFocus(el, update, () => grid);
+      keepFocus(whole() ?? el, update, () => grid);
       // Back in the list, its row is seen again.
       const row = grid && document.activeElement === grid ? document.getElementById(grid.getAttribute("aria-activedescendant") ?? "") : null;
       if (el.hidden) row?.scrollIntoView({ block: "center" });
