@@ -123,6 +123,23 @@ def test_runs_are_found_sorted_labelled_deleted_and_brought_back(
     page.get_by_role("button", name="Close").click()
     expect(opened.get_by_role("img")).to_have_count(0)
 
+    # Escape closes it, also from its charts, and the keys are those of its row again.
+    grid.focus()
+    page.keyboard.press("Enter")
+    opened.get_by_role("img", name="Loss per batch").focus()
+    page.keyboard.press("Escape")
+    expect(opened.get_by_role("img")).to_have_count(0)
+    expect(grid).to_be_focused()
+
+    # The actions are one stop of the Tab key, before the list; one that cannot be done says why.
+    page.keyboard.press("Escape")  # nothing is selected
+    page.keyboard.press("Shift+Tab")
+    expect(page.get_by_role("button", name="Open", exact=True)).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("button", name="Compare runs")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Select a run first.")).to_be_visible()
+
     # A folder that vanishes while it is shown.
     for path in (home / "runs").iterdir():
         if Run(RunFolder(path)).name == "gamma":

@@ -91,7 +91,9 @@ function render({ model, el }: RenderProps<Traits>): void {
     queueMicrotask(() => {
       due = false;
       const grid = el.closest(".wb-run-browser")?.querySelector<HTMLElement>(".wb-run-grid");
-      keepFocus(whole() ?? el, update, () => grid);
+      keepFocus(el, update, () => grid);
+      // The charts disappear, too, once the kernel has answered.
+      if (el.hidden && whole()?.contains(document.activeElement)) grid?.focus({ preventScroll: true });
       // Back in the list, its row is seen again.
       const row = grid && document.activeElement === grid ? document.getElementById(grid.getAttribute("aria-activedescendant") ?? "") : null;
       if (el.hidden) row?.scrollIntoView({ block: "center" });
