@@ -5,6 +5,9 @@ import { isKernelGone, onKernelGone } from "../app/kernel";
 import { element } from "../element";
 import "./generate_button.css";
 
+/** What the step is for, until it is done. */
+const GENERATE = "Generate artifacts";
+
 interface Traits {
   enabled: boolean;
   label: string;
@@ -46,6 +49,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     const [, name = "", explanation = ""] = /^(.*?)(: .*)?$/.exec(model.get("label")) ?? [];
     button.replaceChildren(element("span", {}, name, element("span", { class: "wb-explanation" }, explanation)));
     show.hidden = !model.get("has_graphs");
+    button.classList.toggle("wb-primary", name === GENERATE && show.hidden);
     leadWhenAsked();
     button.setAttribute("aria-disabled", String(gone || !model.get("enabled")));
   };

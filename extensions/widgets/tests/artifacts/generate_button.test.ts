@@ -3,6 +3,17 @@ import generateButton from "../../src/artifacts/generate_button";
 import { show } from "../widget_model";
 
 describe("the button that generates", () => {
+  it("is filled until there are graphs: it is what the step is for", () => {
+    const { el, model } = show(generateButton, { enabled: true, label: "Generate artifacts", has_graphs: false, asked: 0 });
+    const filled = () => el.querySelector(".wb-button")?.classList.contains("wb-primary");
+    expect(filled()).toBe(true);
+    model.receive("label", "Stop generating");
+    expect(filled()).toBe(false);
+    model.receive("label", "Generate artifacts");
+    model.receive("has_graphs", true);
+    expect(filled()).toBe(false);
+  });
+
   it("leads to the graphs that were asked for elsewhere, once they are there", () => {
     vi.useFakeTimers();
     const traits = { enabled: true, label: "Generate artifacts", has_graphs: false, asked: 0 };
