@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import MakeNotebook
 from tests.browser.notebook import Notebook
@@ -62,7 +62,38 @@ def grid_of(notebook: Notebook) -> Locator:
 
 
 def selected(notebook: Notebook) -> Locator:
-    return grid_of(notebook).locator('[role="row"][aria-selected="true"]')
+    return selected_rows(grid_of(notebook))
+
+
+def selected_rows(grid: Locator) -> Locator:
+    return grid.locator('[role="row"][aria-selected="true"]')
+
+
+def close_by_keys(page: Page, grid: Locator, opened: Locator) -> None:
+    """Escape closes an opened run, from its charts and from the list, and the keys are those of its
+    row again. The actions are one stop of the Tab key, and one that cannot be done says why."""
+    grid.focus()
+    page.keyboard.press("Enter")
+    opened.get_by_role("img", name="Loss per batch").focus()
+    page.keyboard.press("Escape")
+    expect(opened.get_by_role("img")).to_have_count(0)
+    expect(grid).to_be_focused()
+
+    page.keyboard.press("Enter")
+    expect(opened.get_by_role("img", name="Loss per batch")).to_be_visible()
+    grid.focus()
+    page.keyboard.press("Escape")  # nothing is selected
+    expect(selected_rows(grid)).to_have_count(0)
+    expect(opened.get_by_role("img", name="Loss per batch")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(opened.get_by_role("img")).to_have_count(0)
+
+    page.keyboard.press("Shift+Tab")
+    expect(page.get_by_role("button", name="Open", exact=True)).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("button", name="Compare runs")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Select a run first.")).to_be_visible()
 
 
 def test_runs_are_found_sorted_labelled_deleted_and_brought_back(
@@ -122,23 +153,7 @@ def test_runs_are_found_sorted_labelled_deleted_and_brought_back(
         expect(opened.get_by_role("img", name=chart)).to_be_visible()
     page.get_by_role("button", name="Close").click()
     expect(opened.get_by_role("img")).to_have_count(0)
-
-    # Escape closes it, also from its charts, and the keys are those of its row again.
-    grid.focus()
-    page.keyboard.press("Enter")
-    opened.get_by_role("img", name="Loss per batch").focus()
-    page.keyboard.press("Escape")
-    expect(opened.get_by_role("img")).to_have_count(0)
-    expect(grid).to_be_focused()
-
-    # The actions are one stop of the Tab key, before the list; one that cannot be done says why.
-    page.keyboard.press("Escape")  # nothing is selected
-    page.keyboard.press("Shift+Tab")
-    expect(page.get_by_role("button", name="Open", exact=True)).to_be_focused()
-    page.keyboard.press("ArrowRight")
-    expect(page.get_by_role("button", name="Compare runs")).to_be_focused()
-    page.keyboard.press("Enter")
-    expect(page.get_by_text("Select a run first.")).to_be_visible()
+    close_by_keys(page, grid, opened)
 
     # A folder that vanishes while it is shown.
     for path in (home / "runs").iterdir():

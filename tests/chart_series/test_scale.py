@@ -32,7 +32,8 @@ def test_a_test_loss_that_rises_far_below_the_first_loss_is_found(
     [
         ([2.0, 3.0, 2e30], 1e30),
         ([2.0, 2e30, np.nan], 1e30),
-        ([2.0, 1000.0], 1.0),
+        ([2.0, 1000.0], 500.0),
+        ([2.0, 90.0], 1.0),
         ([2.0, np.inf], 1.0),
         ([np.nan, 1e9], 1.0),
         ([np.nan], 1.0),

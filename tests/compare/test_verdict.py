@@ -44,7 +44,7 @@ def sentence(ratio: Ratio, load: Load | None = QUIET) -> str:
     ],
 )
 def test_a_ratio_is_stated_with_its_interval(ratio: Ratio, said: str) -> None:
-    assert sentence(ratio) == f"{said}; the machine was quiet meanwhile."
+    assert sentence(ratio) == f"{said}; the machine was quiet while this was measured."
 
 
 def test_an_interval_that_only_touches_1_is_no_difference() -> None:
@@ -81,7 +81,7 @@ def test_several_engines_are_one_sentence() -> None:
     verdict = verdict_of(ratios, "pytorch", QUIET, 3)
     assert verdict.sentence == (
         "ondevice is 2.0 times as fast as pytorch (1.9 to 2.1), no difference seen between "
-        "ortmodule and pytorch (0.900 to 1.10); the machine was quiet meanwhile."
+        "ortmodule and pytorch (0.900 to 1.10); the machine was quiet while this was measured."
     )
     assert short_verdict(ratios, "pytorch", "quiet") == "ondevice 2.0×, ortmodule: no difference"  # noqa: RUF001
     assert short_verdict({"pytorch": ONE}, "pytorch", "busy") == "no ratio"
@@ -92,9 +92,9 @@ def test_rounds_that_differ_on_a_quiet_machine_are_mentioned() -> None:
     variations = {"pytorch": 5.24, "ondevice": 1.9}
     verdict = verdict_of(ratios, "pytorch", QUIET, 2, variations)
     assert verdict.sentence == (
-        "ondevice is 3.5 times as fast as pytorch (3.3 to 4.5); the machine was quiet meanwhile, "
-        "but rounds differ (pytorch 5.2 times): these ratios are of typical rounds, not of whole "
-        "runs."
+        "ondevice is 3.5 times as fast as pytorch (3.3 to 4.5); the machine was quiet while "
+        "this was measured, but rounds differ (pytorch 5.2 times): these ratios are of typical "
+        "rounds, not of whole runs."
     )
     assert verdict.level == "quiet"
 

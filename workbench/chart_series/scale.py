@@ -9,7 +9,7 @@ import numpy as np
 LOG_SPREAD = 30.0
 """Curves whose typical values differ by more than this are unreadable on a linear axis: the lower
 is a line at zero."""
-EXPLODED = 1000.0
+EXPLODED = 50.0
 """Multiple of the first loss above which a training has exploded."""
 RISEN = 1.2
 """Multiple of the lowest test loss so far above which it has risen."""

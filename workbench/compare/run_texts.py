@@ -97,6 +97,19 @@ def resumptions(runs: Mapping[str, Run]) -> list[str]:
     ]
 
 
+def measured_differently(runs: Mapping[str, Run]) -> str:
+    """A sentence where some runs were measured in the turns of a comparison and others were not;
+    empty: all were, or none."""
+    in_turns = [name for name, run in runs.items() if run.spec.get("comparison")]
+    if not in_turns or len(in_turns) == len(runs):
+        return ""
+    verb = "was" if len(in_turns) == 1 else "were"
+    return (
+        f"{'; '.join(in_turns)} {verb} measured in the short turns of a comparison, which are "
+        "slower: speeds do not compare with those of whole runs."
+    )
+
+
 def failures_badge(runs: Mapping[str, Run]) -> str:
     """Which runs failed, before the badge; empty if none did."""
     failed = [name for name, run in runs.items() if run.status == "failed" and _is_there(run)]

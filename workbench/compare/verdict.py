@@ -86,8 +86,8 @@ def verdict_of(
     if load is None:
         sentence = f"{measured}; it is not known whether the machine was quiet."
         return Verdict(sentence, BADGES["unknown"], "unknown")
-    sentence = f"{measured}; the machine was quiet meanwhile{_varied_text(variations or {})}."
-    return Verdict(sentence, BADGES["quiet"], "quiet")
+    quiet = f"the machine was quiet while this was measured{_varied_text(variations or {})}"
+    return Verdict(f"{measured}; {quiet}.", BADGES["quiet"], "quiet")
 
 
 AGAIN = "Compare again once the machine is quiet."

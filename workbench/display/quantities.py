@@ -9,7 +9,7 @@ def duration_text(seconds: float) -> str:
     """A duration as text: 0.8 s, 134 s as "2 min 14 s", 3 h 5 min."""
     if math.isnan(seconds):
         return "–"  # noqa: RUF001
-    if seconds < 10:
+    if seconds < 9.95:
         return f"{seconds:.1f} s"
     minutes, rest_s = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

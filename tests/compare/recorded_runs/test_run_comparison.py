@@ -125,8 +125,8 @@ def test_without_a_test_loss_of_each_the_losses_are_those_of_the_last_batch() ->
         compare_runs([tested, untested, nothing, diverged]).verdict().sentence.replace("\n", " ")
     )
     assert found.startswith(
-        "Loss of the last batch, lowest first: pytorch · 22 steps: 1.7900 at step 22; fake · 1 "
-        "epoch: 2.0000 at step 2; ortmodule · 1 epoch: not finite at step 1. "
+        "Loss of the last batch, at different steps: pytorch · 22 steps: 1.7900 at step 22; "
+        "fake · 1 epoch: 2.0000 at step 2; ortmodule · 1 epoch: not finite at step 1. "
     )
 
 

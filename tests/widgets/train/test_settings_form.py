@@ -52,16 +52,20 @@ def test_a_wrong_value_is_shown_at_its_field_while_it_is_typed() -> None:
 def test_a_part_that_is_typed_while_its_switch_is_off_says_so() -> None:
     setup, _, form = typed_form()
 
-    def of_rank() -> str:
+    def unused(name: str) -> str:
         fields = [field for group in form.groups for field in group["fields"]]
-        return str(next(field["description"] for field in fields if field["name"] == "lora.rank"))
+        return str(next(field["unused"] for field in fields if field["name"] == name))
 
-    plain = of_rank()
+    assert unused("lora.rank") == ""
     type_into(form, "lora.rank", "4")
-    assert of_rank() == f"{plain}; not used while LoRA is no"
+    assert unused("lora.rank") == "Not used while LoRA is no."
     assert setup.settings == {}
     type_into(form, "lora", "yes")
-    assert of_rank() == plain
+    assert unused("lora.rank") == ""
+    type_into(form, "epochs", "40")
+    assert unused("epochs") == ""
+    type_into(form, "steps", "2400")
+    assert (unused("epochs"), unused("steps")) == ("Not used: Steps are given.", "")
 
 
 def test_arguments_of_a_comparison_are_typed_too() -> None:

@@ -73,9 +73,13 @@ def final_losses(
         name: _of_test(evaluations[name]) if tested else _of_batch(points[name])
         for name in (evaluations if tested else alike)
     }
-    order = sorted(final, key=lambda name: (not math.isfinite(final[name].loss), final[name].loss))
     one_step = len({each.step for each in final.values()}) == 1
-    lowest = final[order[0]].loss if tested or one_step else math.nan
+    compare = tested or one_step  # the loss of one batch at one step tells nothing of another step
+    by_loss = sorted(
+        final, key=lambda name: (not math.isfinite(final[name].loss), final[name].loss)
+    )
+    order = by_loss if compare else [*final]
+    lowest = final[order[0]].loss if compare else math.nan
     groups: dict[str, list[str]] = {}  # the same figures are told once: none is lower
     for name in order:
         groups.setdefault(_text(final[name], lowest, with_step=not one_step), []).append(name)
@@ -86,10 +90,9 @@ def final_losses(
     texts += [f"{name}: not tested" for name in alike if name not in final]
     texts += [f"{name}: another {other}" for name, other in others.items()]
     what = "final test loss" if tested else "loss of the last batch"
-    begins = (
-        f"{what.capitalize()}, lowest first: " if len(groups) > 1 else f"{what.capitalize()} of "
-    )
-    compares = (tested or one_step) and _is_lowest(final, order)
+    named = f"{what.capitalize()}, {'lowest first' if compare else 'at different steps'}: "
+    begins = named if len(groups) > 1 else f"{what.capitalize()} of "
+    compares = compare and _is_lowest(final, order)
     drawn = [name for name in order if compares and math.isfinite(final[name].loss)]
     return FinalLosses(
         f"{begins}{'; '.join(texts)}.",

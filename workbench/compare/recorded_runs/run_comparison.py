@@ -24,6 +24,7 @@ from workbench.compare.run_texts import (
     failures_badge,
     few_measured,
     in_progress,
+    measured_differently,
     resumptions,
     shared_caption,
     shortfalls,
@@ -150,7 +151,8 @@ class RunComparison:
             name: int((points[name].step > run.config.warmup_steps).sum())
             for name, run in self.runs.items()
         }
-        doubts = " ".join(filter(None, [few_measured(steps), unknown_load(known)]))
+        found = measured_differently(self.runs), few_measured(steps), unknown_load(known)
+        doubts = " ".join(filter(None, found))
         return _Read(table, losses, known, doubts=doubts)
 
     @property

@@ -26,12 +26,16 @@ IN_SEQUENCE = (
 def throughput_notes(results: Mapping[str, StepResults]) -> tuple[str, str]:
     """How far the throughputs of runs can be trusted, by the names of their curves: in sentences
     for `remark`, and in a few words for `rates_note`."""
-    unknown = unknown_load(results)
-    disturbed = [found for found in results.values() if found.disturbance]
-    doubt = BADGES["unknown"] if unknown else ""
+    measured = [found for found in results.values() if math.isfinite(found.samples_per_s)]
+    disturbed = [found for found in measured if found.disturbance]
+    unknown = [found for found in measured if found.load is None]
+    doubt = ""
     if disturbed:
-        doubt = MACHINE_BUSY if len(disturbed) == len(results) else "some on a busy machine"
-    remark = " ".join(filter(None, (disturbances(results), unknown)))
+        doubt = MACHINE_BUSY if len(disturbed) == len(measured) else "some on a busy machine"
+    elif unknown:
+        doubt = BADGES["unknown"]
+        doubt = doubt if len(unknown) == len(measured) else f"of some the {doubt}"
+    remark = " ".join(filter(None, (disturbances(results), unknown_load(results))))
     # The doubt first, as the end is cut off where there is little room.
     return remark, ", ".join(filter(None, (doubt, OF_ROUNDS)))
 

@@ -8,12 +8,14 @@ import traitlets
 
 
 def form_field() -> Any:
-    """The trait of one field, a dict; each widget needs a trait of its own."""
+    """The trait of one field, a dict; each widget needs a trait of its own. `unused` says why what
+    is typed has no effect; missing or empty: it has."""
     return traitlets.Dict(
         per_key_traits={
             "name": traitlets.Unicode(),
             "label": traitlets.Unicode(),
             "description": traitlets.Unicode(),
+            "unused": traitlets.Unicode(),
             "kind": traitlets.Unicode(),
             "default": traitlets.Unicode(),
             "choices": traitlets.List(traitlets.Unicode()),

@@ -96,8 +96,14 @@ class SettingsForm(anywidget.AnyWidget):
 
 def _record(field: SettingField, texts: Mapping[str, str]) -> dict[str, Any]:
     record = {**field._asdict(), "choices": list(field.choices)}
-    if texts.get(field.name) and not applies(field.name, texts):
-        owner = FIELDS[field.name.partition(".")[0]].label
-        unused = f"not used while {owner} is {NO}"
-        record["description"] = "; ".join(filter(None, (field.description, unused)))
+    record["unused"] = _unused(field.name, texts) if texts.get(field.name) else ""
     return record
+
+
+def _unused(name: str, texts: Mapping[str, str]) -> str:
+    """Why a text that is typed has no effect, in a sentence; empty: it has."""
+    if not applies(name, texts):
+        return f"Not used while {FIELDS[name.partition('.')[0]].label} is {NO}."
+    if name == "epochs" and texts.get("steps"):
+        return f"Not used: {FIELDS['steps'].label} are given."
+    return ""

@@ -205,6 +205,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     const machine = model.get("machine");
     badge.hidden = gone || machine === "";
     badge.dataset["machine"] = machine;
+    el.classList.toggle("wb-measuring", model.get("steps").some(({ state }) => state === "busy"));
     // A comparison says how the machine was while it measured: of now there are other words.
     const share = model.get("machine_share");
     badge.replaceChildren(

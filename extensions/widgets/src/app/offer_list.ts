@@ -21,6 +21,11 @@ const LABELS: Record<string, string> = { follow: "Show it", resume: "Resume", op
 
 function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-offer-list");
+  let dismissed = false;
+  const answer = (kind: "accept" | "dismiss", id: string) => {
+    dismissed = kind === "dismiss";
+    model.send({ kind, id });
+  };
   const update = () => {
     el.replaceChildren(
       ...model.get("offers").map(({ id, action, text }) => {
@@ -30,19 +35,21 @@ function render({ model, el }: RenderProps<Traits>): void {
           { type: "button", class: "wb-button wb-small", "aria-label": `${label}: ${text}` },
           label,
         );
-        accept.addEventListener("click", () => model.send({ kind: "accept", id }));
+        accept.addEventListener("click", () => answer("accept", id));
         const dismiss = element(
           "button",
           { type: "button", class: "wb-toggle", "aria-label": `Not now: ${text}` },
           "Not now",
         );
-        dismiss.addEventListener("click", () => model.send({ kind: "dismiss", id }));
+        dismiss.addEventListener("click", () => answer("dismiss", id));
         return element("div", { class: "wb-notice wb-offer" }, element("span", {}, text), accept, dismiss);
       }),
     );
   };
-  // An offer that was answered is gone: the focus goes to the next one, after the last to what controls a run.
-  const next = () => el.querySelector("button") ?? el.closest(".wb-page")?.querySelector<HTMLElement>(".wb-controls .wb-pause:not([hidden])");
+  // An offer that was answered is gone: the focus goes to the next one, after the last to what controls a run, or
+  // begins one.
+  const control = (name: string) => el.closest(".wb-page")?.querySelector<HTMLElement>(`.wb-controls ${name}:not([hidden])`);
+  const next = () => el.querySelector("button") ?? (dismissed ? control(".wb-train") : null) ?? control(".wb-pause");
   model.on("change:offers", () => keepFocus(el, update, next));
   update();
 }

@@ -45,6 +45,7 @@ export class RunActions {
       this.bar.append(button);
     }
     roveFocus(this.bar);
+    this.bar.addEventListener("focusout", () => (this.refused.textContent = ""));
     this.line.append(this.selected, this.deselect, this.refused);
     this.root.append(this.line, this.bar, this.editor);
   }

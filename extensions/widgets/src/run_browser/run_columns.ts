@@ -32,7 +32,7 @@ const METRIC_LABELS: Record<string, string> = {
 
 /** 0.8 s · 45 s · 2 min 14 s · 3 h 5 min, as `duration_text` of run_detail.py. */
 export function formatDuration(seconds: number): string {
-  if (seconds < 10) return `${seconds.toFixed(1)}\u00a0s`;
+  if (seconds < 9.95) return `${seconds.toFixed(1)}\u00a0s`;
   const whole = Math.round(seconds);
   const minutes = Math.floor(whole / 60);
   if (minutes >= 60) return `${formatWhole(Math.floor(minutes / 60))}\u00a0h ${minutes % 60}\u00a0min`;

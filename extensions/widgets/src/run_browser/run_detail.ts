@@ -38,12 +38,11 @@ function render({ model, el }: RenderProps<Traits>): void {
   };
   const closeByKey = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || event.defaultPrevented || el.hidden) return;
+    if (event.target instanceof HTMLInputElement && event.target.value !== "") return; // it empties the search
     event.stopPropagation(); // it ends a presentation, too
     closeRun();
   };
   el.addEventListener("keydown", closeByKey);
-  /** Charts and tables below it are of the run, too. */
-  const whole = () => el.closest<HTMLElement>(".wb-open-run");
   let shown = "";
   let opened = model.get("opened");
   const update = () => {
@@ -81,7 +80,8 @@ function render({ model, el }: RenderProps<Traits>): void {
     }
     shown = heading;
     opened = model.get("opened");
-    whole()?.addEventListener("keydown", closeByKey); // once: it is the same each time
+    // From its charts and from the list as well. Once: it is the same each time.
+    el.closest<HTMLElement>(".wb-run-browser")?.addEventListener("keydown", closeByKey);
   };
   let due = false;
   // The traits of a run arrive together, but their changes are reported one by one.
@@ -93,7 +93,7 @@ function render({ model, el }: RenderProps<Traits>): void {
       const grid = el.closest(".wb-run-browser")?.querySelector<HTMLElement>(".wb-run-grid");
       keepFocus(el, update, () => grid);
       // The charts disappear, too, once the kernel has answered.
-      if (el.hidden && whole()?.contains(document.activeElement)) grid?.focus({ preventScroll: true });
+      if (el.hidden && el.closest(".wb-open-run")?.contains(document.activeElement)) grid?.focus({ preventScroll: true });
       // Back in the list, its row is seen again.
       const row = grid && document.activeElement === grid ? document.getElementById(grid.getAttribute("aria-activedescendant") ?? "") : null;
       if (el.hidden) row?.scrollIntoView({ block: "center" });

@@ -8,7 +8,7 @@ const bars = [
   { label: "ondevice", text: "1.8× (1.6 to 2.0)", value: 1.8, interval: [1.6, 2], ...style },
 ];
 const traits = {
-  verdict: "ondevice is 1.8 times as fast as pytorch (1.6 to 2.0); the machine was quiet meanwhile.",
+  verdict: "ondevice is 1.8 times as fast as pytorch (1.6 to 2.0); the machine was quiet while this was measured.",
   badge: "machine was quiet",
   badge_line: 0,
   level: "quiet",

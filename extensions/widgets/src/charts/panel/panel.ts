@@ -43,6 +43,8 @@ export class Panel {
   private drawnAs = "";
   private tabled = false;
   private placed = false;
+  /** The curves for which it was given its place. */
+  private placedFor = "";
   private readonly words: PanelReadings;
 
   constructor(
@@ -66,8 +68,11 @@ export class Panel {
   place(): void {
     if (this.metric === "metric") {
       const { context } = this.state;
-      // Once it has its place it keeps it: the charts would move.
-      this.placed ||= this.words.text.title !== METRIC_TEXTS.metric.title || context.evaluates();
+      // Once it has its place it keeps it, as the charts would move, until others are shown.
+      const curves = JSON.stringify(context.curves().map(({ key }) => key));
+      const found = this.words.text.title !== METRIC_TEXTS.metric.title || context.evaluates();
+      if (found) this.placedFor = curves;
+      this.placed = found || this.placedFor === curves;
       // Of a federated run its own charts show it, beside that of each client.
       const hidden = context.stepName() === "round" || !this.placed;
       if (this.root.hidden !== hidden) this.root.hidden = hidden;
