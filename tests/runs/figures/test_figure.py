@@ -109,7 +109,7 @@ def test_a_run_that_was_measured_on_a_busy_machine_says_so() -> None:
     )
 
 
-def test_runs_are_drawn_together_under_the_caption_of_the_first() -> None:
+def test_runs_are_drawn_together_under_a_caption_of_what_they_share() -> None:
     runs = {
         engine: write_run(
             engine, [steps(1, [1.0]), evaluation(1, 0.5)], {"status": "completed"}, engine=engine
@@ -118,7 +118,7 @@ def test_runs_are_drawn_together_under_the_caption_of_the_first() -> None:
     }
     figure = plot_runs(runs)
     assert figure.get_suptitle() == "model-pytorch, model-ondevice on pytorch, ondevice"
-    assert caption(figure).startswith("model-pytorch on rows")
+    assert caption(figure).startswith("model-pytorch on rows; model-ondevice on rows, batch 10, ")
     loss = figure.axes[0]
     assert labels(loss) == ["pytorch", "test split", "ondevice"], "the test split is named once"
     assert len(loss.lines) == 4
@@ -126,11 +126,22 @@ def test_runs_are_drawn_together_under_the_caption_of_the_first() -> None:
     assert colours[0] == colours[1] != colours[2] == colours[3]
 
 
+def test_many_names_stand_below_the_memory_and_settings_that_differ_are_not_told() -> None:
+    runs = {
+        f"run {size}": write_run("a", [steps(1, [1.0])], {"status": "completed"}, batch_size=size)
+        for size in (5, 6, 7, 8, 10)
+    }
+    figure = plot_runs(runs)
+    loss, _, memory = figure.axes
+    assert (loss.get_legend() is None, len(memory.get_legend().get_texts())) == (True, 5)
+    assert caption(figure).startswith("model-a on rows, first ")
+
+
 def test_runs_of_one_engine_have_lines_of_their_own_and_names_are_shown_as_they_are() -> None:
     names = ["$\\no formula$", "_hidden"]
     run = write_run("a", [steps(1, [1.0])], {"status": "completed"}, engine="pytorch")
     figure = plot_runs(dict.fromkeys(names, run))
-    assert figure.get_suptitle() == "model-a on pytorch"
+    assert figure.get_suptitle() == "model-a on pytorch: 2 runs"
     loss = figure.axes[0]
     assert len({drawn.get_color() for drawn in loss.lines}) == 2
     figure.draw_without_rendering()  # a formula that is none would raise

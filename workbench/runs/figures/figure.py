@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +50,11 @@ UNMEASURED = "no step after those that are\nexcluded from throughput"
 """In place of a throughput curve without a point."""
 
 
+TEST_SPLIT = "test split"
+MOST_IN_PANEL = 4
+"""Largest number of entries of a legend that has its place in the panel of the loss."""
+
+
 def plot_run(run: ObservedRun) -> Figure:
     """Plot a run over its steps, see `plot_runs`."""
     return plot_runs({run.engine: run})
@@ -66,7 +71,8 @@ def plot_runs(runs: Mapping[str, ObservedRun]) -> Figure:
     metric = next((each.metric for each in evaluations.values() if each.metric), None)
     engines = ", ".join(dict.fromkeys(trained_by(run.spec) for run in runs.values()))
     models = ", ".join(dict.fromkeys(str(run.spec["model"]) for run in runs.values()))
-    title = f"{models} on {engines}"
+    several = f": {len(runs)} runs" if len(runs) > len(engines.split(", ")) else ""
+    title = f"{models} on {engines}{several}"
     figure, panels = make_figure(3, title) if metric is None else make_figure(2, title, rows=2)
     loss, throughput, memory, *_ = panels
     styles = line_styles({name: run.engine for name, run in runs.items()})
@@ -82,14 +88,25 @@ def plot_runs(runs: Mapping[str, ObservedRun]) -> Figure:
             draw_metric(panels[3], style, metric, evaluations[name])
     if _log_loss(read, evaluations):
         make_logarithmic(loss)
-    if len(loss.get_legend_handles_labels()[0]) > 1:
-        loss.legend(fontsize=8)
+    _add_legend(loss, memory)
     note_if_empty(throughput, UNMEASURED)
     caption(
         figure,
-        "\n".join(filter(None, [_run_caption(next(iter(runs.values()))), disturbances(results)])),
+        "\n".join(filter(None, [_caption([*runs.values()]), disturbances(results)])),
     )
     return figure
+
+
+def _add_legend(loss: Axes, memory: Axes) -> None:
+    """The runs, and last what a point is. Many names would cover the losses; below the memory,
+    which is drawn from zero, there is room for them."""
+    handles, labels = loss.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda place: labels[place] == TEST_SPLIT)
+    entries = [handles[place] for place in order], [labels[place] for place in order]
+    if len(labels) > MOST_IN_PANEL:
+        memory.legend(*entries, fontsize=7, loc="center")
+    elif len(labels) > 1:
+        loss.legend(*entries, fontsize=8)
 
 
 def _log_loss(read: Mapping[str, NewPoints], evaluations: Mapping[str, Evaluations]) -> bool:
@@ -111,7 +128,7 @@ def draw_evaluations(axes: Axes, points: NewPoints, style: Mapping[str, Any]) ->
         return
     # Many markers would be one thick band.
     few = len(evaluations) <= MOST_MARKERS
-    labelled = "test split" in axes.get_legend_handles_labels()[1]
+    labelled = TEST_SPLIT in axes.get_legend_handles_labels()[1]
     axes.plot(
         evaluations["step"],
         evaluations["loss"],
@@ -121,7 +138,7 @@ def draw_evaluations(axes: Axes, points: NewPoints, style: Mapping[str, Any]) ->
         markeredgecolor="#171717",
         markersize=4,
         zorder=4,
-        label=None if labelled else "test split",
+        label=None if labelled else TEST_SPLIT,
     )
 
 
@@ -174,12 +191,22 @@ def throughput_curve(points: NewPoints, warmup_steps: int) -> tuple[np.ndarray, 
     return step[::-every][::-1], rate[::-every][::-1]
 
 
-def _run_caption(run: ObservedRun) -> str:
+def _caption(runs: Sequence[ObservedRun]) -> str:
+    """Model, dataset and machine, and those settings that are the same in all runs."""
+    what = [f"{run.spec['model']} on {run.spec['dataset']}" for run in runs]
+    machines = [machine_sentence(run.spec.get("machine")) for run in runs]
+    settings = []
+    for texts in zip(*map(_settings, runs), strict=True):
+        settings += [texts[0]] if texts[0] and len({*texts}) == 1 else []
+    told = ", ".join(["; ".join(dict.fromkeys(what)), *settings])
+    return "; ".join([told, *dict.fromkeys(machines)])
+
+
+def _settings(run: ObservedRun) -> tuple[str, str, str]:
     config = run.config
     first = "first step" if config.warmup_steps == 1 else f"first {config.warmup_steps} steps"
-    excluded = f"{first} excluded from throughput, " if config.warmup_steps else ""
     return (
-        f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, {excluded}"
-        f"{thread_count(config.threads_of_a_process, config.processes)}; "
-        f"{machine_sentence(run.spec.get('machine'))}"
+        f"batch {config.batch_size}",
+        f"{first} excluded from throughput" if config.warmup_steps else "",
+        thread_count(config.threads_of_a_process, config.processes),
     )
