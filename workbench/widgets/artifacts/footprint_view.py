@@ -88,7 +88,7 @@ def _summary(prediction: ArtifactsWithFootprint) -> str:
     footprint = prediction.footprint
     return (
         f"{artifacts.trainable_count:,} elements are trained and {artifacts.frozen_count:,} are "
-        f"not, running statistics included. At a batch of {footprint.batch_size:,}, a "
+        f"not, running statistics if there are any among them. At a batch of {footprint.batch_size:,}, a "
         f"process of engine ondevice grows by {footprint.peak_bytes() / 1e6:,.1f} MB at most, as "
         "not all parts are needed at once. "
         f"The files are in {artifacts.directory}."
