@@ -88,8 +88,8 @@ def _summary(prediction: ArtifactsWithFootprint) -> str:
     footprint = prediction.footprint
     return (
         f"{artifacts.trainable_count:,} elements are trained and {artifacts.frozen_count:,} are "
-        f"not, running statistics if there are any among them. At a batch of {footprint.batch_size:,}, a "
-        f"process of engine ondevice grows by {footprint.peak_bytes() / 1e6:,.1f} MB at most, as "
+        "not, running statistics if there are any among them. At a batch of "
+        f"{footprint.batch_size:,}, a process of engine ondevice grows by {footprint.peak_bytes() / 1e6:,.1f} MB at most, as "
         "not all parts are needed at once. "
         f"The files are in {artifacts.directory}."
     )
