@@ -86,10 +86,10 @@ class FootprintView(anywidget.AnyWidget):
 def _summary(prediction: ArtifactsWithFootprint) -> str:
     artifacts: Any = prediction.artifacts
     footprint = prediction.footprint
+    peak_mb = footprint.peak_bytes() / 1e6
     return (
         f"{artifacts.trainable_count:,} elements are trained and {artifacts.frozen_count:,} are "
         "not, running statistics if there are any among them. At a batch of "
-        f"{footprint.batch_size:,}, a process of engine ondevice grows by {footprint.peak_bytes() / 1e6:,.1f} MB at most, as "
-        "not all parts are needed at once. "
-        f"The files are in {artifacts.directory}."
+        f"{footprint.batch_size:,}, a process of engine ondevice grows by {peak_mb:,.1f} MB at "
+        f"most, as not all parts are needed at once. The files are in {artifacts.directory}."
     )
