@@ -105,8 +105,8 @@ def measured_differently(runs: Mapping[str, Run]) -> str:
         return ""
     verb = "was" if len(in_turns) == 1 else "were"
     return (
-        f"{'; '.join(in_turns)} {verb} measured in the short turns of a comparison, which are "
-        "slower: speeds do not compare with those of whole runs."
+        f"{'; '.join(in_turns)} {verb} measured in the short turns of a comparison: speeds do not "
+        "compare with those of whole runs."
     )
 
 

@@ -74,12 +74,14 @@ def final_losses(
         for name in (evaluations if tested else alike)
     }
     one_step = len({each.step for each in final.values()}) == 1
-    compare = tested or one_step  # the loss of one batch at one step tells nothing of another step
+    comparable = (
+        tested or one_step
+    )  # the loss of one batch at one step tells nothing of another step
     by_loss = sorted(
         final, key=lambda name: (not math.isfinite(final[name].loss), final[name].loss)
     )
-    order = by_loss if compare else [*final]
-    lowest = final[order[0]].loss if compare else math.nan
+    order = by_loss if comparable else [*final]
+    lowest = final[order[0]].loss if comparable else math.nan
     groups: dict[str, list[str]] = {}  # the same figures are told once: none is lower
     for name in order:
         groups.setdefault(_text(final[name], lowest, with_step=not one_step), []).append(name)
@@ -90,10 +92,10 @@ def final_losses(
     texts += [f"{name}: not tested" for name in alike if name not in final]
     texts += [f"{name}: another {other}" for name, other in others.items()]
     what = "final test loss" if tested else "loss of the last batch"
-    named = f"{what.capitalize()}, {'lowest first' if compare else 'at different steps'}: "
+    named = f"{what.capitalize()}, {'lowest first' if comparable else 'at different steps'}: "
     begins = named if len(groups) > 1 else f"{what.capitalize()} of "
-    compares = compare and _is_lowest(final, order)
-    drawn = [name for name in order if compares and math.isfinite(final[name].loss)]
+    decided = comparable and _is_lowest(final, order)
+    drawn = [name for name in order if decided and math.isfinite(final[name].loss)]
     return FinalLosses(
         f"{begins}{'; '.join(texts)}.",
         what,
