@@ -107,6 +107,15 @@ def test_a_run_on_other_data_is_left_out_of_the_losses() -> None:
     )
 
 
+def test_turns_of_a_comparison_are_no_run_at_a_stretch() -> None:
+    whole, part = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25)
+    part.spec["comparison"] = "20261129-120000"
+    said = "fake was measured in the short turns of a comparison: speeds do not compare with those"
+    assert said in compare_runs([whole, part]).verdict().sentence
+    whole.spec["comparison"] = "20261129-120000"
+    assert "short turns" not in compare_runs([whole, part]).verdict().sentence
+
+
 def test_last_batches_of_different_steps_have_no_lowest_loss() -> None:
     settings = {"engine": "fake", "warmup_steps": 0}
     one = write_run("same", [steps(1, [1.0], [3.0])], DONE, learning_rate=0.5, **settings)

@@ -34,7 +34,7 @@ def throughput_notes(results: Mapping[str, StepResults]) -> tuple[str, str]:
         doubt = MACHINE_BUSY if len(disturbed) == len(measured) else "some on a busy machine"
     elif unknown:
         doubt = BADGES["unknown"]
-        doubt = doubt if len(unknown) == len(measured) else f"of some the {doubt}"
+        doubt = doubt if len(unknown) == len(measured) else "load not known of some"
     remark = " ".join(filter(None, (disturbances(results), unknown_load(results))))
     # The doubt first, as the end is cut off where there is little room.
     return remark, ", ".join(filter(None, (doubt, OF_ROUNDS)))
