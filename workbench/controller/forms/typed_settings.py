@@ -30,6 +30,9 @@ class TypedSettings:
 
     Typed texts are kept when another model is chosen; an empty field means that model's default.
     Those that name parameters of the model before, and none of the new one, are not.
+
+    Observers are called while a change has the lock, and have locks of their own. So nothing that
+    is read here takes it: who reads may hold such a lock, and both would wait for ever.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -43,6 +46,8 @@ class TypedSettings:
         self.wrong_options: Sequence[str] = ()
         """Labels of the options of ORTModule that are wrong, see `refuse_options`."""
         self._model: Model | None = None
+        self._read_for: tuple[Model | None, ReadSettings] = (None, self.read)
+        """What was read, with the model that it was checked against: both or none."""
         self._train_rows: int | None = None
         self._unfit: tuple[Any, str] = (None, "")
         """The loss that does not fit the dataset, and why."""
@@ -119,43 +124,28 @@ class TypedSettings:
     def trained_names(self) -> frozenset[str] | None:
         """The parameters of the model that are trained, none with LoRA; None: all, or it is not
         known."""
-        with self._lock:
-            if self._model is None:
-                return None
-            if self._trains_adapters:
-                return frozenset()
-            patterns = self.read.settings.get("requires_grad")
-            if not patterns or "requires_grad" in self.read.problems:
-                return None
-            names = self._model.parameter_names
-            trained = frozenset(trainable_names(names, patterns))
-        return None if len(trained) == len(names) else trained
+        return _trained_names(*self._read_for)
 
     @property
     def trained_text(self) -> str:
         """What is trained, after the name of the model; empty: all parameters, or it is not
         known."""
-        with self._lock:
-            trained, model = self.trained_names, self._model
-            if trained is None or model is None:
-                return ""
-            if self._trains_adapters:
-                return ", with LoRA adapters trained in place of its parameters"
+        model, read = self._read_for
+        trained = _trained_names(model, read)
+        if trained is None or model is None:
+            return ""
+        if _trains_adapters(read):
+            return ", with LoRA adapters trained in place of its parameters"
         return f", with {len(trained)} of {len(model.parameter_names)} parameters trained"
-
-    @property
-    def _trains_adapters(self) -> bool:
-        return self.read.settings.get("lora") is not None
 
     @property
     def problems(self) -> dict[str, str]:
         """The problem to show at each field: those of `read`, and that the loss does not fit the
         dataset. This is said as a problem of the data too, without which artifacts can be
         generated all the same."""
-        with self._lock:
-            loss, why = self._unfit
-            unfit = {"loss": why} if why and loss == self._loss else {}
-            return {**unfit, **self.read.problems}
+        loss, why = self._unfit
+        unfit = {"loss": why} if why and loss == self._loss else {}
+        return {**unfit, **self.read.problems}
 
     @property
     def _loss(self) -> Any:
@@ -203,6 +193,7 @@ class TypedSettings:
         read = read_texts(typed, self.defaults, self._setup.engines)
         referring = reference_problems(read.settings, read.further, self._model, self._train_rows)
         self.texts, self.read = typed, read._replace(problems={**referring, **read.problems})
+        self._read_for = self._model, self.read
         further = self.read.further
         self._setup.settings = dict(self.read.settings)
         self._setup.base = further.get("base", "")
@@ -214,6 +205,24 @@ class TypedSettings:
         self._setup.refusals = {step: refusal(self.wrong(step)) for step in ("train", "compare")}
         for callback in self._observers:
             callback()
+
+
+def _trained_names(model: Model | None, read: ReadSettings) -> frozenset[str] | None:
+    """See `TypedSettings.trained_names`."""
+    if model is None:
+        return None
+    if _trains_adapters(read):
+        return frozenset()
+    patterns = read.settings.get("requires_grad")
+    if not patterns or "requires_grad" in read.problems:
+        return None
+    names = model.parameter_names
+    trained = frozenset(trainable_names(names, patterns))
+    return None if len(trained) == len(names) else trained
+
+
+def _trains_adapters(read: ReadSettings) -> bool:
+    return read.settings.get("lora") is not None
 
 
 def _of_training(name: str, problem: str) -> bool:

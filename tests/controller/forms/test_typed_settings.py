@@ -1,0 +1,45 @@
+"""What is read of typed settings while a change is told to observers."""
+
+from __future__ import annotations
+
+import threading
+
+from tests.processes import PATIENCE_S
+from workbench.controller.forms.typed_settings import TypedSettings
+from workbench.controller.setup import Setup
+from workbench.load import load_model
+
+
+def test_who_reads_does_not_wait_for_an_observer() -> None:
+    """A task that told of its progress held a lock that an observer waited for."""
+    typed, model = TypedSettings(Setup()), load_model("digits-mlp")
+    typed.know(model)
+    typed.set(requires_grad=["output.*"])
+    told, released = threading.Event(), threading.Event()
+
+    def observer() -> None:
+        told.set()
+        released.wait(PATIENCE_S)
+
+    typed.observe(observer)
+    change = threading.Thread(target=lambda: typed.type("epochs", "-1"))
+    change.start()
+    assert told.wait(PATIENCE_S)
+    found: list[object] = []
+
+    def read() -> None:
+        found.extend([typed.trained_text, typed.trained_names, typed.problems, typed.wrong()])
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    reader.join(10)
+    alive = reader.is_alive()
+    released.set()
+    change.join()
+    assert not alive
+    assert found == [
+        ", with 2 of 6 parameters trained",
+        frozenset({"output.weight", "output.bias"}),
+        {"epochs": "Must be 1 or more."},
+        ["Epochs"],
+    ]
