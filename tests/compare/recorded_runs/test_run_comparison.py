@@ -230,8 +230,8 @@ def test_runs_of_different_models_have_no_ratio() -> None:
     both = compare_runs([small, large])
     assert both.verdict()[:3] == (
         "Final test loss of model-small · pytorch and model-large · fake: 0.5000 (accuracy 75.0 "
-        "%).\nSamples per second: model-small · pytorch 40.0, "
-        "model-large · fake 20.0; different models: their speeds do not compare.",
+        "%).\nSamples per second: model-small · pytorch: 40.0; "
+        "model-large · fake: 20.0; different models: their speeds do not compare.",
         "no ratio",
         "none",
     )
@@ -248,8 +248,8 @@ def test_a_run_on_other_data_is_left_out_of_the_ratios() -> None:
     sentence = compare_runs([slow, fast, other]).verdict().sentence.replace("\n", " ")
     assert " fast is 2.0 times as fast as slow;" in sentence
     assert (
-        "Samples per second: slow 20.0, other 100; different datasets: their speeds do not compare."
-        in sentence
+        "Samples per second: slow: 20.0; other: 100; different datasets: their speeds do not "
+        "compare." in sentence
     )
     other.spec["model"] = "another"
     sentence = compare_runs([slow, fast, other]).verdict().sentence.replace("\n", " ")

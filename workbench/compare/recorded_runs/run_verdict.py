@@ -95,8 +95,8 @@ def _unlike(
     if not unlike:
         return ""
     known = [name for name in (reference, *unlike) if math.isfinite(speeds.get(name, math.nan))]
-    figures = [f"{name} {significant(speeds[name])}" for name in known]
+    figures = [f"{name}: {significant(speeds[name])}" for name in known]
     what = dict.fromkeys(f"{each}s" for parts in unlike.values() for each in parts)
     why = f"different {' and '.join(what)}"
-    said = f"Samples per second: {', '.join(figures)}; {why}" if figures else why.capitalize()
+    said = f"Samples per second: {'; '.join(figures)}; {why}" if figures else why.capitalize()
     return f"{said}: their speeds do not compare."

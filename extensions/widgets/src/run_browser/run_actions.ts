@@ -62,7 +62,6 @@ export class RunActions {
     this.hidden = hidden;
     const count = rows.length + hidden.length;
     this.deselect.hidden = count === 0;
-    this.root.classList.toggle("wb-in-view", count > 0);
     const unseen = hidden.length ? `, ${hidden.length} not shown` : "";
     this.selected.textContent = count === 0 ? "Nothing selected" : `${count} selected${unseen}`;
     for (const action of ACTIONS) {

@@ -38,7 +38,7 @@ function render({ model, el }: RenderProps<Traits>): void {
   };
   const closeByKey = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || event.defaultPrevented || el.hidden) return;
-    if (event.target instanceof HTMLInputElement && event.target.value !== "") return; // it empties the search
+    if (event.target instanceof HTMLInputElement && event.target.type === "search" && event.target.value !== "") return; // it is emptied
     event.stopPropagation(); // it ends a presentation, too
     closeRun();
   };
