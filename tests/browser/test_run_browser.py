@@ -88,6 +88,11 @@ def close_by_keys(page: Page, grid: Locator, opened: Locator) -> None:
     page.keyboard.press("Escape")
     expect(opened.get_by_role("img")).to_have_count(0)
 
+    page.keyboard.press("Enter")
+    opened.get_by_role("slider", name="Smoothing").focus()
+    page.keyboard.press("Escape")
+    expect(opened.get_by_role("img")).to_have_count(0)
+
     page.keyboard.press("Shift+Tab")
     expect(page.get_by_role("button", name="Open", exact=True)).to_be_focused()
     page.keyboard.press("ArrowRight")

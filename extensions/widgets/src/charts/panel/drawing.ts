@@ -123,7 +123,7 @@ function fillBand(plot: uPlot, x: Float64Array, band: NonNullable<Line["band"]>,
   }
 }
 
-/** The evaluations: a thin line with circles, as many as leave it seen; both with an edge if that has a colour. */
+/** The evaluations: a thin line with circles, as many as leave it seen, one at its end; both with an edge if that has a colour. */
 function drawPoints(plot: uPlot, { x, y }: NonNullable<Line["points"]>, color: string, edge: string, dash: number[]): void {
   const { ctx } = plot;
   const scale = scaleOf(plot);
@@ -138,12 +138,12 @@ function drawPoints(plot: uPlot, { x, y }: NonNullable<Line["points"]>, color: s
   ctx.setLineDash([]);
   ctx.strokeStyle = edge;
   ctx.lineWidth = 3 * scale;
-  let before = -Infinity;
-  for (let index = 0; index < x.length; index += 1) {
+  let after = Infinity; // from the end, which is the value that is told
+  for (let index = x.length - 1; index >= 0; index -= 1) {
     const value = y[index] as number;
     const left = plot.valToPos(x[index] as number, "x", true);
-    if (!Number.isFinite(value) || left - before < CIRCLE_SPACE * scale) continue;
-    before = left;
+    if (!Number.isFinite(value) || after - left < CIRCLE_SPACE * scale) continue;
+    after = left;
     ctx.beginPath();
     ctx.arc(left, topOf(plot, value), 3 * scale, 0, 2 * Math.PI);
     if (edge) ctx.stroke();
