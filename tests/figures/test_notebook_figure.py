@@ -27,6 +27,13 @@ def test_words_are_title_charts_and_caption() -> None:
     assert drawn().words == WORDS
 
 
+def test_a_sentence_that_was_wrapped_is_whole_in_the_words() -> None:
+    figure = drawn()
+    figure.suptitle("a title\nit is twice\nas fast")
+    figure.title_sentences = ("a title", "it is twice as fast.")
+    assert figure.words.startswith("a title. it is twice as fast. Loss, Memory. ")
+
+
 def test_the_picture_has_an_alternative_text_in_a_notebook_and_in_what_nbconvert_makes() -> None:
     data, metadata = DisplayFormatter().format(drawn())  # type: ignore[no-untyped-call]
     assert set(data) == {"text/html", "image/png", "text/plain"}

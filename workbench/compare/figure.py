@@ -65,6 +65,7 @@ def plot_comparison(comparison: Compared) -> Figure:
         style = WARNING_STYLE if verdict.level == "busy" else VERDICT_STYLE
         lines = [title, *textwrap.wrap(printable(verdict.sentence), VERDICT_LETTERS)]
         figure.suptitle(printable("\n".join(lines)), parse_math=False, **style)
+        figure.title_sentences = (title, printable(verdict.sentence))
     return figure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -14,11 +15,15 @@ class NotebookFigure(Figure):
     """A figure that shows itself in a notebook without a plotting backend, with text for those who
     do not see it."""
 
+    title_sentences: Sequence[str] = ()
+    """The title before its sentences were wrapped; empty: as it is drawn."""
+
     @property
     def words(self) -> str:
         """Title, names of the charts, and caption, as plain text."""
         charts = [axes.get_title(loc="left") for axes in self.axes]
-        parts = (self.get_suptitle(), ", ".join(filter(None, charts)), self.get_supxlabel())
+        title = "\n".join(self.title_sentences) or self.get_suptitle()
+        parts = (title, ", ".join(filter(None, charts)), self.get_supxlabel())
         lines = [line.strip() for part in parts for line in part.splitlines()]
         return ". ".join(line.removesuffix(".") for line in lines if line)
 
