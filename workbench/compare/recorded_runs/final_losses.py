@@ -74,9 +74,8 @@ def final_losses(
         for name in (evaluations if tested else alike)
     }
     one_step = len({each.step for each in final.values()}) == 1
-    comparable = (
-        tested or one_step
-    )  # the loss of one batch at one step tells nothing of another step
+    # The loss of one batch tells nothing of that of another step.
+    comparable = tested or one_step
     by_loss = sorted(
         final, key=lambda name: (not math.isfinite(final[name].loss), final[name].loss)
     )

@@ -69,9 +69,8 @@ def outcome_of_training(
     lines = [f"{listed(failed)} failed."] if len(failed) > 1 and len(groups) > 1 else []
     for (before, after), members in groups.items():
         names = listed([by for by, _ in members])
-        logs = [f"\nLog of {by}: {log}" for by, log in members if log]
-        if len(runs) == 1:
-            logs = [f"\nLog: {log}" for _, log in members if log]
+        whose = {by: f" of {by}" if len(runs) > 1 else "" for by, _ in members}
+        logs = [f"\nLog{whose[by]}: {log}" for by, log in members if log]
         lines.append(f"{before}{names}{after}{''.join(logs)}")
     missing = [engine for engine in engines if engine not in runs and engine not in refused]
     if runs:

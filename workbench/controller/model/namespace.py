@@ -55,15 +55,17 @@ def array_pairs(names: Mapping[str, Any]) -> list[Named]:
     target of a dataset: as "X, y". The one with more axes is the inputs, of as many the one that
     was defined first."""
     arrays = [(each.name, _shape(names[each.name])) for each in look(names) if each.kind == "array"]
-    found = []
+    found = list[Named]()
     for (first, one), (second, other) in combinations(arrays, 2):
+        if len(found) == MOST_PAIRS:  # it is called as a user types
+            break
         if len(one) == 0 or len(other) == 0 or one[0] != other[0] or one[0] < 2:
             continue
         pair = [(first, one), (second, other)]
         (inputs, wide), (target, narrow) = sorted(pair, key=lambda each: -len(each[1]))
         detail = f"inputs of shape {wide}, target of shape {narrow}"
         found.append(Named(f"{inputs}, {target}", "dataset", detail))
-    return found[:MOST_PAIRS]
+    return found
 
 
 def _shape(value: Any) -> tuple[int, ...]:

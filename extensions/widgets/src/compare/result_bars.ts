@@ -42,8 +42,9 @@ const LOG_SPREAD = 30;
 export function barScale(values: number[]): { share: (value: number) => number; logarithmic: boolean } {
   const top = Math.max(...values);
   const bottom = Math.min(...values);
-  const logarithmic = top / bottom > LOG_SPREAD;
-  if (!logarithmic) return { share: (value) => Math.max(0, value / top), logarithmic };
+  // A loss may be 0, or negative.
+  const logarithmic = bottom > 0 && top / bottom > LOG_SPREAD;
+  if (!logarithmic) return { share: (value) => (top > 0 ? Math.max(0, value / top) : 0), logarithmic };
   const [low, high] = [Math.log(bottom / 2), Math.log(top)];
   return { share: (value) => Math.max(0, (Math.log(value) - low) / (high - low)), logarithmic };
 }

@@ -76,6 +76,9 @@ describe("ratio bars", () => {
 
   it("have lengths from zero, or logarithmic ones where they differ much", () => {
     expect(barScale([1, 2]).share(1)).toBe(0.5);
+    expect([0, 2].map(barScale([0, 2]).share)).toEqual([0, 1]); // losses
+    expect([-2, -1].map(barScale([-2, -1]).share)).toEqual([0, 0]);
+    expect([-1, 2].map(barScale([-1, 2]).share)).toEqual([0, 1]);
     const { share, logarithmic } = barScale([1, 300]);
     expect(logarithmic).toBe(true);
     expect(share(300)).toBe(1);
