@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.page.lab_page import LabPage, lab_page
 from benchmarks.result import Result
-from benchmarks.runs.loop_overhead import CATCH_UP_S, WARMUP_STEPS, Turns
+from benchmarks.runs.loop_overhead import CATCH_UP_S, Turns
 from workbench.compare.rounds.statistics import ratio
 from workbench.controller.following.update_pace import LONGEST_PERIOD_S, PERIOD_SHARE
 
@@ -41,12 +41,12 @@ def measure(quick: bool, engines: Sequence[str] = ENGINES) -> list[Result]:
 
 def measure_engine(engine: str, rounds: int) -> Result:
     with Turns(engine) as turns:
-        burst = int(BURST_S * WARMUP_STEPS / turns.seconds("bare", WARMUP_STEPS))
+        burst = int(BURST_S * turns.steps_per_s())
         turns.seconds("worker", burst)
         with lab_page(SHOW.format(id=turns.run_id)) as lab:
             lab.run(0)
-            lab.page.locator(".wb-step-train .wb-panel-loss canvas").wait_for()
             turns.seconds("worker", int(burst * SETTLED_S / BURST_S))
+            lab.page.locator(".wb-step-train .wb-panel-loss canvas").wait_for()
             seconds, used_s = in_turn(turns, burst, rounds, lab)
             check_followed(lab)
     share = used_s / float(seconds[:, 1].sum())

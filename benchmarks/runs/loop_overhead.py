@@ -73,8 +73,7 @@ def measure_engine(engine: str, quick: bool) -> list[Result]:
 def measure_process(engine: str, rounds: int, watched_rounds: int) -> tuple[np.ndarray, np.ndarray]:
     """Seconds a step, bare and of the worker, as `in_turn` gives them: alone, and watched."""
     with Turns(engine) as turns:
-        turns.seconds("bare", WARMUP_STEPS)
-        steps_per_s = WARMUP_STEPS / turns.seconds("bare", WARMUP_STEPS)
+        steps_per_s = turns.steps_per_s()
         burst, long_burst, catch_up = (
             int(length_s * steps_per_s) for length_s in (BURST_S, LONGEST_PERIOD_S, CATCH_UP_S)
         )
@@ -139,6 +138,11 @@ class Turns:
         self._process.stdin.write(f"{loop} {steps}\n")
         self._process.stdin.flush()
         return float(self._answer())
+
+    def steps_per_s(self) -> float:
+        """Of the bare loop, without the first steps, in which an engine may compile."""
+        self.seconds("bare", WARMUP_STEPS)
+        return WARMUP_STEPS / self.seconds("bare", WARMUP_STEPS)
 
     def __enter__(self) -> Turns:
         return self
