@@ -400,6 +400,22 @@ SWITCH_WHEN_BUILT = """theme => {
 
 
 @pytest.mark.sweep
+def test_inserted_code_is_the_cell_that_shift_enter_runs(open_notebook: MakeNotebook) -> None:
+    notebook = open_notebook("import workbench as wb\nwb.Workbench()", "after = 1")
+    notebook.run(0)
+    page = notebook.page
+    notebook.button("Code").click()
+    notebook.button("Insert as cell below").click()
+    inserted = notebook.cell(1)
+    expect(inserted.locator("[contenteditable]")).to_be_focused(timeout=SLOW_MS)
+    page.keyboard.press("Shift+Enter")
+    expect(inserted.locator(".jp-InputPrompt")).to_have_text(
+        re.compile(r"\[\d+\]"), timeout=SLOW_MS
+    )
+    expect(notebook.cell(2)).to_contain_text("after = 1")
+    expect(page.locator(".jp-Notebook .jp-CodeCell")).to_have_count(3)
+
+
 def test_the_theme_is_followed_live(open_notebook: MakeNotebook) -> None:
     notebook = open_fake(open_notebook, "page")
     notebook.set_number("Epochs", 1)

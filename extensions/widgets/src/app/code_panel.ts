@@ -4,7 +4,7 @@ import type { RenderProps } from "@anywidget/types";
 import { keepViewPlaceholder } from "./placeholder";
 import { element } from "../element";
 import "./code_panel.css";
-import { insertCellBelow, type Notebook } from "./notebook";
+import { focusInserted, insertCellBelow, type Notebook } from "./notebook";
 
 interface Traits {
   /** Python source by name of the step. */
@@ -49,8 +49,12 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   });
   insert.addEventListener("click", (event) => {
     if (event.detail > 1) return; // of a double click, which would insert two cells
+    const cell = el.closest(".jp-Cell");
+    const before = cell?.nextElementSibling ?? null;
     const done = notebook !== undefined && insertCellBelow(notebook, model.get("page_id"), text());
     said.textContent = done ? "Inserted." : "The cell of this page was not found.";
+    // A page that fills the window covers the cell.
+    if (done && cell && !el.closest(".wb-presenting")) focusInserted(cell, before);
   });
   // Of the app, the picture of its last result keeps one.
   if (model.get("step")) keepViewPlaceholder(model, model.get("page_id"));

@@ -117,6 +117,23 @@ export function insertCellBelow(notebook: Notebook, pageId: string, source: stri
   return false;
 }
 
+/** For so long, in milliseconds, a cell that was inserted is waited for: the notebook draws it. */
+const DRAWN_MS = 1000;
+
+/**
+ * Gives the focus to the editor of the cell that follows `cell` in place of `before`, once it is
+ * drawn: JupyterLab then selects it, so that Shift+Enter runs it.
+ */
+export function focusInserted(cell: Element, before: Element | null): void {
+  const until = performance.now() + DRAWN_MS;
+  const look = () => {
+    const editor = cell.nextElementSibling?.querySelector<HTMLElement>(".jp-InputArea-editor [contenteditable]");
+    if (editor && cell.nextElementSibling !== before) editor.focus();
+    else if (performance.now() < until) requestAnimationFrame(look);
+  };
+  look();
+}
+
 function* allOutputs(notebook: Notebook): Generator<Outputs> {
   const cells = notebook.model?.cells;
   for (let index = 0; cells && index < cells.length; index += 1) {
