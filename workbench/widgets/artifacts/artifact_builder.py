@@ -48,6 +48,8 @@ class GenerateButton(anywidget.AnyWidget):
 
     enabled = traitlets.Bool(False).tag(sync=True)
     label = traitlets.Unicode("Generate artifacts").tag(sync=True)
+    primary = traitlets.Bool(True).tag(sync=True)
+    """Whether pressing it is what the step is for, until there are graphs."""
     has_graphs = traitlets.Bool(False).tag(sync=True)
     """Whether graphs are shown further below, to which a second button leads."""
     asked = traitlets.Int(0).tag(sync=True)
@@ -58,6 +60,7 @@ class GenerateButton(anywidget.AnyWidget):
         with self.hold_sync():
             self.enabled = possible or busy
             self.label = "Stop generating" if busy else "Generate artifacts"
+            self.primary = not busy
 
 
 class ArtifactBuilder(StandaloneStep):
@@ -79,7 +82,7 @@ class ArtifactBuilder(StandaloneStep):
         self.form = SettingsForm(typed, only=SHOWN)
         self.button = GenerateButton()
         self.footprint = FootprintView()
-        self.profiler = GenerateButton(label=PROFILE)
+        self.profiler = GenerateButton(label=PROFILE, primary=False)
         self.graph = GraphView()
         self.graphs = area("wb-graphs", [])
         """Contains the graphs of the artifacts once there are some."""

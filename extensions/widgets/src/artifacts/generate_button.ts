@@ -5,12 +5,11 @@ import { isKernelGone, onKernelGone } from "../app/kernel";
 import { element } from "../element";
 import "./generate_button.css";
 
-/** What the step is for, until it is done. */
-const GENERATE = "Generate artifacts";
-
 interface Traits {
   enabled: boolean;
   label: string;
+  /** Whether pressing it is what the step is for, until there are graphs. */
+  primary: boolean;
   /** Whether graphs were generated, which stand further below. */
   has_graphs: boolean;
   /** Counts how often the graphs were asked for elsewhere: they are scrolled to once they are there. */
@@ -49,7 +48,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     const [, name = "", explanation = ""] = /^(.*?)(: .*)?$/.exec(model.get("label")) ?? [];
     button.replaceChildren(element("span", {}, name, element("span", { class: "wb-explanation" }, explanation)));
     show.hidden = !model.get("has_graphs");
-    button.classList.toggle("wb-primary", name === GENERATE && show.hidden);
+    button.classList.toggle("wb-primary", model.get("primary") && show.hidden);
     leadWhenAsked();
     button.setAttribute("aria-disabled", String(gone || !model.get("enabled")));
   };

@@ -4,12 +4,12 @@ import { show } from "../widget_model";
 
 describe("the button that generates", () => {
   it("is filled until there are graphs: it is what the step is for", () => {
-    const { el, model } = show(generateButton, { enabled: true, label: "Generate artifacts", has_graphs: false, asked: 0 });
+    const { el, model } = show(generateButton, { enabled: true, label: "Generate artifacts", primary: true, has_graphs: false, asked: 0 });
     const filled = () => el.querySelector(".wb-button")?.classList.contains("wb-primary");
     expect(filled()).toBe(true);
-    model.receive("label", "Stop generating");
+    model.receive("primary", false);
     expect(filled()).toBe(false);
-    model.receive("label", "Generate artifacts");
+    model.receive("primary", true);
     model.receive("has_graphs", true);
     expect(filled()).toBe(false);
   });
