@@ -10,8 +10,8 @@ from workbench.controller.state import State
 from workbench.controller.view import View
 from workbench.widgets.app.app_bar import AppBar
 
-BUSY_S = 5.0
-"""Seconds between two polls while a job is in progress."""
+BUSY_S = 10.0
+"""Seconds between two polls while a job is in progress and the list is not in view."""
 
 
 class RunListPace(View):

@@ -32,7 +32,6 @@ export class RunActions {
 
   constructor(
     private readonly act: Act,
-    private readonly onDone: () => void,
     private readonly bases: readonly string[],
     onDeselect: () => void,
   ) {
@@ -153,9 +152,9 @@ export class RunActions {
       this.update(this.rows, this.hidden);
       if (!this.awaiting) this.close();
     };
-    cancel.onclick = () => this.close(false);
+    cancel.onclick = () => this.close();
     this.editor.onkeydown = (event) => {
-      if (event.key === "Escape") this.close(false);
+      if (event.key === "Escape") this.close();
       const submits = field.many ? event.ctrlKey || event.metaKey : event.target === input;
       if (event.key === "Enter" && submits) {
         // Within a notebook the browser does not always submit a form by itself.
@@ -178,15 +177,13 @@ export class RunActions {
     if (removed.length) this.act("remove_tags", idsOf(rows), removed.join(", "));
   }
 
-  /** Closes the form: its action is done, or, with the focus back on what opened it, it was given up. */
-  private close(done = true): void {
+  /** Closes the form, with the focus back on what opened it: its action is done, or was given up. */
+  private close(): void {
     this.awaiting = false;
     const focused = this.editor.contains(document.activeElement);
     this.editor.hidden = true;
     this.editor.replaceChildren();
-    if (!focused) return;
-    if (done) this.onDone();
-    else this.opener?.focus();
+    if (focused) this.opener?.focus({ preventScroll: true });
   }
 }
 

@@ -76,6 +76,8 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
   const part = row.comparison && COMPARED;
   const start = row.name || beside.has("started") ? "" : startText(row);
   if (start) under.append(element("span", { class: "wb-run-start" }, start));
+  const tags = `Tags: ${row.tags.join(", ")}`; // of which those that have no room are left out
+  for (const tag of row.tags) under.append(element("span", { class: "wb-tag", title: tags }, tag));
   if (row.reason && beside.has("status")) {
     // There is no line of its own for it beside the columns.
     under.append(element("span", { class: "wb-run-reason", title: row.reason }, [part, row.reason].filter(Boolean).join(" · ")));
@@ -84,8 +86,6 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
   const by = row.name && !beside.has("engine") && row.trainedBy;
   const facts = [row.settings, row.name && row.model, by, row.dataset, part].filter(Boolean).join(" · ");
   under.append(element("span", { class: "wb-run-facts", title: facts }, facts));
-  const tags = `Tags: ${row.tags.join(", ")}`; // of which those that have no room are left out
-  for (const tag of row.tags) under.append(element("span", { class: "wb-tag", title: tags }, tag));
   if (row.notes) under.append(element("span", { class: "wb-run-notes", title: row.notes }, row.notes));
   return ended ? [name, under, element("span", { class: "wb-run-why", title: row.reason }, row.reason)] : [name, under];
 }

@@ -290,7 +290,7 @@ export class RunGrid {
     // The page follows, too: keys act on a row that is seen, above JupyterLab's status bar and below the page's own.
     const row = document.getElementById(this.elementId(id));
     const box = row?.getBoundingClientRect();
-    const bar = this.root.closest(".wb-run-table")?.querySelector(".wb-run-actions")?.getBoundingClientRect().bottom ?? 0;
+    const bar = this.root.closest(".wb-run-table")?.querySelector(".wb-run-pinned")?.getBoundingClientRect().bottom ?? 0;
     if (box && (box.top < bar || box.bottom > innerHeight - STATUS_BAR)) row?.scrollIntoView({ block: "center" });
   }
 }

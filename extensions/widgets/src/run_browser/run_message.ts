@@ -1,4 +1,4 @@
-// What is said above the list of runs, of the last action, and in its place.
+// What is said above the list of runs, of the last action, and in place of the list.
 
 import { element } from "../element";
 

@@ -93,7 +93,7 @@ class RunTableView {
       if (this.list.hidden) this.toolbar.focus();
       else this.focusGrid();
     };
-    this.actions = new RunActions(act, () => this.focusGrid(), model.get("bases"), deselect);
+    this.actions = new RunActions(act, model.get("bases"), deselect);
     this.offers = new RunOffers(act, () => this.grid.root);
     this.trash = new RunTrash(act);
     const actInList = (name: string, ids: string[]) => {
@@ -116,8 +116,7 @@ class RunTableView {
       this.offers.root,
       this.problem,
       this.toolbar.root,
-      this.actions.root,
-      this.message.root,
+      element("div", { class: "wb-run-pinned" }, this.actions.root, this.message.root),
       this.list,
       this.hint.root,
       this.trash.root,
