@@ -129,6 +129,7 @@ def with_value(row: int, value: float) -> np.ndarray:
         (X[:15], Y, "15 rows and the target has 20"),
         (X[:0], Y[:0], "no rows"),
         (np.array([{}, {}]), Y[:2], "input 0 has the unsupported dtype object"),
+        (X, object(), "target is of type object; pass an array"),
         (X, np.array([None] * 20), "target has the unsupported dtype object"),
         (X.astype(complex), Y, "dtype complex128"),
         ([[1.0], [1.0, 2.0]], Y[:2], "input 0 is ragged"),

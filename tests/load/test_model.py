@@ -209,6 +209,7 @@ def test_a_long_message_of_a_module_is_shortened_in_the_middle() -> None:
         (nn.Linear(4, 3), np.float32(1), "must be the same batch"),
         (nn.Linear(4, 3), np.zeros((0, 4)), r"\(0, 4\); .* of one row at least"),
         (nn.Linear(4, 3), np.array(["a", "b"]), "Example input 0 has dtype"),
+        (nn.Linear(4, 3), nn.Linear(4, 3), "Example input 0 is of type Linear; pass an array"),
         (nn.Linear(4, 3).double(), np.zeros((2, 4)), "'weight' is float64.*module.float"),
         (nn.LazyLinear(3), np.zeros((2, 4)), "'weight' is not initialized"),
         (Loss(), np.zeros((2, 4)), r"first output of Loss has shape \[\].*not a loss"),

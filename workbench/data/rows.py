@@ -237,6 +237,8 @@ def _array(values: Any, what: str) -> np.ndarray:
         raise DataError(
             f"{what} cannot be converted to an array: {exception_text(error)}. Pass numpy arrays."
         ) from error
+    if array.ndim == 0 and array.dtype == object:
+        raise DataError(f"{what} is of type {type(values).__name__}; pass an array.")
     if array.ndim == 0:
         raise DataError(
             f"The first axis of inputs and target must be the rows, but {what} is a scalar."

@@ -132,7 +132,8 @@ def _check_classes(
     if target.dtype != np.int64:
         raise LossFitError(
             f"Loss {loss.name} needs class indices (int64) but the target of dataset {where} "
-            f"is {target.dtype}; load it with target_dtype='int64', or use mse or l1."
+            f"is {target.dtype}; give integers, as of y.astype('int64') or by "
+            "target_dtype='int64', or use mse or l1."
         )
     axis = len(output.shape) - 1 if has_classes_last(output.shape, target.shape) else 1
     if not fits((*output.shape[:axis], *output.shape[axis + 1 :]), target):
@@ -159,7 +160,8 @@ def _check_unit_range(needs: str, target: np.ndarray, where: str) -> None:
     if outside.any():
         row = int(np.argwhere(outside)[0][0])
         raise LossFitError(
-            f"{needs}, but row {row} of dataset {where} contains {target[outside][0]:g}."
+            f"{needs}, but dataset {where} contains {target[outside][0]:g}, in row {row} of this "
+            "split."
         )
 
 
@@ -180,6 +182,6 @@ def _check_labels(model: Model, loss: Loss, count: int, target: np.ndarray, wher
         bad = low if low < 0 else high
         row = int(np.argwhere(target == bad)[0][0])
         raise DataError(
-            f"Label {bad} in row {row} of dataset {where} is out of range: model {model.name!r} "
-            f"has {count} classes, 0 to {count - 1}."
+            f"Label {bad} of dataset {where} is out of range: model {model.name!r} has {count} "
+            f"classes, 0 to {count - 1}. It is in row {row} of this split."
         )

@@ -79,6 +79,10 @@ def _as_array(value: Any, name: str) -> np.ndarray:
         return array.astype(np.float32)
     if array.dtype.kind == "b":
         return array.copy()
+    if array.dtype == object and not isinstance(value, np.ndarray):
+        raise ModelError(
+            f"Example input {name} is of type {type(value).__name__}; pass an array or a tensor."
+        )
     raise ModelError(
         f"Example input {name} has dtype {array.dtype}; supported are float32, int64 and bool."
     )

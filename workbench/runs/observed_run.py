@@ -43,7 +43,8 @@ class ObservedRun(LabelledRun, RecordedRun):
         self._worker = worker
         self._activity = Activity(folder.events_path)
         self._last_summary: dict[str, Any] | None = None
-        """As last read: what a run came to is known though its folder is gone since."""
+        """As last read: what a run came to, and at which step, is known though its folder is gone
+        since."""
 
     def __repr__(self) -> str:
         done, total = self.progress
@@ -69,6 +70,8 @@ class ObservedRun(LabelledRun, RecordedRun):
         found = self.folder.read_summary()
         if found is None and not self.folder.path.exists():
             return self._last_summary
+        if found is not None and self._last_summary is None:
+            self._activity.now()
         self._last_summary = found
         return found
 

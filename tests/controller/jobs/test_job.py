@@ -436,7 +436,7 @@ def test_a_stopped_training_goes_on_with_its_engines(
     finish(training)
     assert training.waiting == ["ortmodule"]
     [offer] = offers_of(training)
-    assert offer.text.endswith(" of 60; ortmodule will train after it.")
+    assert offer.text.endswith(" of 60; if you resume it, ortmodule will train after it.")
     further = training.resumed(wb.resume(offer.run))
     finish(further)
     assert [run.status for run in further.runs.values()] == ["completed"] * 3

@@ -325,7 +325,7 @@ def test_a_stopped_training_goes_on_with_all_of_its_engines(make_page: MakePage)
     until(lambda: page.offers.offers)
     [offer] = page.offers.offers
     assert offer["action"] == "resume"
-    assert offer["text"].endswith(f" of 400; {second} will train after it.")
+    assert offer["text"].endswith(f" of 400; if you resume it, {second} will train after it.")
     page.offers.accept(offer["id"])
     assert page.wait(PATIENCE_S)
     assert f"Trained digits-mlp on {first} and {second}: 400 steps" in page.status.message
@@ -385,6 +385,8 @@ def test_an_offer_is_of_now_and_stays_dismissed(make_page: MakePage) -> None:
     ])  # fmt: skip
     append(run.folder.events_path, [steps(5, [0.1])])
     until(lambda: page.offers.offers[0]["text"].endswith("step 5 of 6."))
+    append(run.folder.events_path, [{"event": "paused", "time": 1.0}])
+    until(lambda: page.offers.offers[0]["text"].endswith("on fake is paused at step 5 of 6."))
     page.offers._handle_custom_msg({"kind": "dismiss", "id": run.id}, [])
     assert page.offers.offers == []
     page._controller.list_offers()

@@ -169,8 +169,12 @@ def test_an_engine_has_its_throughput_as_soon_as_the_next_one_trains(
     Follower(job, views, views.show_state).poll()
     charts = page.trainer.charts
     assert list(charts.rates) == ["fake"]
-    assert charts.rates["fake"] == trained.samples_per_s
+    before = charts.rates["fake"]
+    assert before == trained.samples_per_s
     assert charts.rates_note == "load not known, median of rounds"
+    shutil.rmtree(trained.folder.path)
+    views.job_ended(job)
+    assert charts.rates["fake"] == before, "and not that of its curve in place of it"
 
 
 def test_below_the_charts_stands_how_far_throughputs_can_be_trusted(make_page: MakePage) -> None:

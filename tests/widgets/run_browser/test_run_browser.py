@@ -124,6 +124,18 @@ def test_an_opened_run_is_shown_with_its_charts(wire: Wire, digits: Dataset) -> 
     assert (charts.layout.display, charts.empty) == ("none", True)
 
 
+def test_an_open_run_has_the_name_that_it_is_given(wire: Wire, digits: Dataset) -> None:
+    run = recorded(digits)
+    until(lambda: len(wire.browser.table._rows) == 1)
+    wire.press("open", [run.id])
+    detail, charts = wire.browser.opened.detail, wire.browser.opened.charts
+    default = detail.heading
+    for name, shown in (("first try", "first try"), ("", default)):
+        wire.press("rename", [run.id], name)
+        until(lambda shown=shown: detail.heading == shown)
+        assert [curve["detail"] for curve in charts.curves] == [shown]
+
+
 @pytest.mark.fault
 def test_an_open_run_whose_folder_is_removed_is_reported(wire: Wire, digits: Dataset) -> None:
     folder, other = recorded(digits), recorded(digits, "ondevice")
@@ -259,9 +271,10 @@ def test_the_code_of_an_action_stays_until_other_runs_are_selected_or_it_fails(
     assert "wb.load_run(run_id).delete()" in browser.code
     wire.press("undelete", [first])
     until(lambda: browser.table.selected == [first])
-    assert "wb.undelete(run_id)" in browser.code
+    assert "delete" not in browser.code, "the runs are as before"
+    assert first in browser.code
     browser.table.selected = [second]
-    assert "undelete" not in browser.code
+    assert second in browser.code
     [panel] = [each for each in browser.children if isinstance(each, CodePanel)]
     assert panel.code == {panel.step: browser.code}
     for total, problem in (

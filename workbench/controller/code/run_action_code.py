@@ -65,11 +65,9 @@ OF_ONE: Mapping[str, Callable[[str, str], list[str]]] = {
     ],
 }
 EXPORTS = ("export", "export_unmerged", "quantize")
-# Undo shows both: the runs are there again when its code is executed.
 OF_EACH: Mapping[str, str] = {
     "stop": "wb.load_run(run_id).stop()",
     "delete": "wb.load_run(run_id).delete()",
-    "undelete": "wb.load_run(run_id).delete()\nwb.undelete(run_id)",
     "tag": "wb.load_run(run_id).tags = {tags}",
     "add_tags": "run = wb.load_run(run_id)\nrun.tags = [*run.tags, *{tags}]",
     "remove_tags": (

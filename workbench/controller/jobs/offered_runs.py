@@ -55,7 +55,8 @@ def offers() -> list[Offer]:
         if ended and run.status != "interrupted":  # it has ended since it was found
             continue
         where = f"{step_word(run.spec)} {done:,} of {total:,}."
-        how = "was interrupted at" if ended else "is in progress:"
+        going = "is paused at" if run.status == "paused" else "is in progress:"
+        how = "was interrupted at" if ended else going
         comparison = comparisons.get(run.id)
         if comparison is not None:
             text = f"The comparison of {comparison.title} {how} {where}"
@@ -75,7 +76,7 @@ def offers_of(job: Job) -> list[Offer]:
     if not isinstance(job, Training):
         return []
     whole = job if len(job.engines) > 1 else None
-    then = f"; {listed(job.waiting)} will train after it" if job.waiting else ""
+    then = f"; if you resume it, {listed(job.waiting)} will train after it" if job.waiting else ""
     found = list[Offer]()
     for run in job.runs.values():
         if run.status not in ENDINGS:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ipywidgets
 
 from workbench.controller.recorded_runs.run_detail import RunDescription, RunPoints
+from workbench.runs import Run
+from workbench.runs.listing import RunRow
+from workbench.runs.run_title import run_title
 from workbench.widgets.charts import NOTHING_HINT, Charts, throughput_notes
 from workbench.widgets.run_browser.run_detail import RunDetail
 from workbench.widgets.train.federation_view import FederationView
@@ -26,6 +29,8 @@ class OpenRun(ipywidgets.Box):  # type: ignore[misc]
             restore: see `RunDetail`.
         """
         self._lock = threading.RLock()
+        self._run: Run | None = None
+        """Whose curves are shown."""
         self.detail = RunDetail(restore)
         self.charts = Charts()
         self.federation = FederationView()
@@ -46,6 +51,17 @@ class OpenRun(ipywidgets.Box):  # type: ignore[misc]
                 self.federation.show(description.federated, description.classes)
             self.worst.show(description.heading, description.worst, description.worst_problem)
 
+    def follow(self, rows: Sequence[RunRow]) -> None:
+        """Show the name that the open run has now, if it is one of those that have changed."""
+        with self._lock:
+            detail = self.detail
+            for row in rows:
+                if not detail.heading or row.id != detail.run_id or row.status == "unreadable":
+                    continue
+                detail.heading = row.name or run_title(row.model, row.trained_by, row.started)
+                if self._run is not None:
+                    self.charts.name(self._run.engine, self._run)
+
     def close_run(self) -> None:
         """Show nothing."""
         self.detail.close_detail()
@@ -56,7 +72,8 @@ class OpenRun(ipywidgets.Box):  # type: ignore[misc]
         super().close()
 
     def _show_charts(self, shown: RunPoints) -> None:
-        run, results = shown.run, {shown.run.engine: shown.results}
+        self._run = run = shown.run
+        results = {run.engine: shown.results}
         key, charts = run.engine, self.charts
         charts.reset([key], hint=NOTHING_HINT)
         charts.name(key, run)
@@ -67,6 +84,7 @@ class OpenRun(ipywidgets.Box):  # type: ignore[misc]
         charts.layout.display = None
 
     def _clear(self) -> None:
+        self._run = None
         self.charts.layout.display = "none"
         self.charts.reset([])
         self.federation.clear()

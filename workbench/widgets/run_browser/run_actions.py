@@ -74,5 +74,6 @@ class RunActions:
         self._runs.train_further(run_id, total)
 
     def _show(self, name: str, run_ids: list[str], text: str) -> None:
-        self.code = action_code(name, run_ids, text)
+        # After Undo the runs are as before.
+        self.code = "" if name == "undelete" else action_code(name, run_ids, text)
         self._show_code()

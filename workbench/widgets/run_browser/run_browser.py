@@ -251,6 +251,7 @@ class _View:
         if gone:
             names = listed([row.name or row.id for row in gone])
             self._table.show_outcome("error", f"{names}: another program removed the folder.")
+        self._browser.opened.follow(changes.rows)
         detail = self._browser.opened.detail
         if detail.heading and detail.run_id in changes.removed:
             detail.problem = FOLDER_GONE

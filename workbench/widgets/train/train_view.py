@@ -272,8 +272,11 @@ class TrainView(View):
         if self._ended is not None:  # those that were not started will not be either
             rates = dict.fromkeys(self._ended.engines, math.nan) | rates
         for engine, run in runs.items():
-            if not run.folder.path.exists():
-                del rates[engine]  # its records are gone; its curve is as read before
+            if run.folder.path.exists():
+                continue
+            del rates[engine]  # its records are gone: what was shown of it stays
+            if charts.rates.get(engine) is not None:
+                rates[engine] = charts.rates[engine]
         charts.show_rates(rates, note)
 
     def job_failed(self) -> None:

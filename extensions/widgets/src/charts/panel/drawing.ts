@@ -18,6 +18,8 @@ export interface DrawnLine {
 }
 
 const WIDTH = 1.75;
+/** Of the edge of evaluations: what they lie on is still seen through it. */
+const EDGE_STRENGTH = 0.55;
 const THIN_WIDTH = 0.8;
 /** Room beside the plot for the half of a point on its right edge, in CSS pixels. */
 const POINT_ROOM = 4;
@@ -133,7 +135,10 @@ function drawPoints(plot: uPlot, { x, y }: NonNullable<Line["points"]>, color: s
     stroke(plot, x, y, 0, x.length - 1);
   };
   ctx.setLineDash(dash);
+  const { globalAlpha } = ctx;
+  ctx.globalAlpha = EDGE_STRENGTH * globalAlpha;
   if (edge) line(3.5, edge);
+  ctx.globalAlpha = globalAlpha;
   line(1, color);
   ctx.setLineDash([]);
   ctx.strokeStyle = edge;

@@ -71,9 +71,10 @@ export class ViewState {
     return [...this.shown].sort((a, b) => Math.min(a.dash.length, 1) - Math.min(b.dash.length, 1));
   }
 
-  /** Whether a curve steps back behind a highlighted one; behind a hidden one none does. */
+  /** Whether a curve steps back behind a highlighted one; behind one that is hidden or has no point none does. */
   isFaded(key: string): boolean {
-    return key !== this.highlighted && this.shown.some((look) => look.key === this.highlighted);
+    const isSeen = (look: CurveLook) => look.key === this.highlighted && this.endOf(look.key) > 0;
+    return key !== this.highlighted && this.shown.some(isSeen);
   }
 
   /** All of the axis: up to the last point that is shown, or during a run a little further. */

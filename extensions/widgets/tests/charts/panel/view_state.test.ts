@@ -84,6 +84,14 @@ describe("the curves that are drawn", () => {
     hidden = ["dashed"];
     expect(faded()).toEqual([]);
   });
+
+  it("do not step back behind one that has no point yet", () => {
+    state = new ViewState(storeOf(part("solid", 0, [1])), { ...CONTEXT, curves: () => [dashed, solid] });
+    state.highlighted = "dashed";
+    expect(state.isFaded("solid")).toBe(false);
+    state.highlighted = "solid";
+    expect(state.isFaded("dashed")).toBe(true);
+  });
 });
 
 describe("the axis of time", () => {
