@@ -94,7 +94,7 @@ def test_the_test_split_is_checked_too(linear: Model) -> None:
 def test_labels_of_many_axes_are_placed(sequence: Model) -> None:
     labels = classes(8, 5)
     labels[6, 2] = 3
-    with pytest.raises(DataError, match="Label 3 .* in row 6"):
+    with pytest.raises(DataError, match=r"Label 3 .* in row 6"):
         check_fit(sequence, dataset(floats(8, 5, 4), labels), "cross_entropy")
 
 

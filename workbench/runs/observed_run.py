@@ -70,8 +70,8 @@ class ObservedRun(LabelledRun, RecordedRun):
         found = self.folder.read_summary()
         if found is None and not self.folder.path.exists():
             return self._last_summary
-        if found is not None and self._last_summary is None:
-            self._activity.now()
+        if found is not None and self._last_summary is None and self._activity.done_steps:
+            self._activity.now()  # of a run that was watched, its last steps
         self._last_summary = found
         return found
 

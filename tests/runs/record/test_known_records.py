@@ -164,6 +164,16 @@ def test_a_run_whose_worker_is_gone_is_lost() -> None:
     assert run.error == f"Its folder {run.folder.path} was removed during the run."
 
 
+def test_a_run_that_was_watched_has_its_last_step_though_its_folder_is_gone() -> None:
+    run = write_run("a", [steps(1, [1.0])])
+    assert (run.status, run.progress.done_steps) == ("starting", 1)
+    append(run.folder.events_path, [steps(2, [1.0, 1.0])])
+    run.folder.write_summary({"status": "failed", "engine": "fake", "error": None})
+    assert run.status == "failed"
+    shutil.rmtree(run.folder.path)
+    assert run.progress.done_steps == 3
+
+
 def test_why_a_run_was_ended_stands_in_its_summary() -> None:
     run = write_run("a", [], {"status": "interrupted", "reason": "It was told to end."})
     assert run.reason == "It was told to end."
