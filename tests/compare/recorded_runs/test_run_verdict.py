@@ -41,6 +41,9 @@ def test_losses_come_first_and_many_settings_are_counted() -> None:
     )
 
 
-def test_a_ratio_that_is_not_to_be_trusted_is_no_sentence() -> None:
+def test_a_ratio_that_is_not_to_be_trusted_follows_the_doubt() -> None:
     found = unpaired_verdict({"a": 1.0, "b": 2.0}, "a", busy="The machine was busy.")
-    assert found[:3] == ("The machine was busy.", "machine was busy", "busy")
+    doubt, measured = found.sentence.split("\n")
+    assert doubt == "The machine was busy."
+    assert measured.startswith("As measured, b is 2.0 times as fast as a; measured separately")
+    assert found[1:3] == ("machine was busy", "busy")

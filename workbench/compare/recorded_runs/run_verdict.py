@@ -51,12 +51,14 @@ def unpaired_verdict(
     apart = _unlike(reference, speeds or {}, unlike)
     sentences = [each for each in (losses.sentence, _settings(differing)) if each]
     line = len(sentences)
-    if busy:  # ratios that are not to be trusted are no sentence
+    if busy:
         sentences.append(busy)
-    elif known:
+    if known:
         when = "on different days" if days > 1 else "separately"
-        sentences.append(f"{_clauses(known, reference)}; measured {when}, without an interval.")
-    elif not apart:
+        doubt = "As measured, " if busy else ""
+        said = f"{doubt}{_clauses(known, reference)}; measured {when}, without an interval."
+        sentences.append(said)
+    elif not apart and not busy:
         sentences.append("There is no ratio: fewer than two runs were measured.")
     sentences.append(apart)
     sentence = "\n".join(filter(None, sentences))

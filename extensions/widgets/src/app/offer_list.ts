@@ -3,6 +3,7 @@
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
 import { keepFocus } from "../focus";
+import { onKernelGone } from "./kernel";
 import "./offer_list.css";
 
 interface Offer {
@@ -19,7 +20,7 @@ interface Traits {
 
 const LABELS: Record<string, string> = { follow: "Show it", resume: "Resume", open: "Show it", train: "Train" };
 
-function render({ model, el }: RenderProps<Traits>): void {
+function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-offer-list");
   let dismissed = false;
   const answer = (kind: "accept" | "dismiss", id: string) => {
@@ -51,6 +52,8 @@ function render({ model, el }: RenderProps<Traits>): void {
   const control = (name: string) => el.closest(".wb-page")?.querySelector<HTMLElement>(`.wb-controls ${name}:not([hidden])`);
   const next = () => el.querySelector("button") ?? (dismissed ? control(".wb-train") : null) ?? control(".wb-pause");
   model.on("change:offers", () => keepFocus(el, update, next));
+  // A new page offers what there is then.
+  onKernelGone(model, () => el.replaceChildren(), signal);
   update();
 }
 

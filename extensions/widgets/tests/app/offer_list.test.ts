@@ -12,6 +12,12 @@ describe("the offered runs", () => {
     expect(labels).toEqual(["Show it", "Resume", "Show it"]);
   });
 
+  it("are gone with the kernel, as a new page offers what there is then", () => {
+    const { el, model } = show(offerList, { offers: [offer("a")] });
+    model.lose();
+    expect(el.querySelectorAll("button")).toHaveLength(0);
+  });
+
   it("hand the focus on when one is answered", () => {
     const { el, model } = show(offerList, { offers: [offer("a"), offer("b")] });
     const controls = document.createElement("div");
