@@ -56,6 +56,34 @@ def test_a_program_that_is_not_ours_counts_and_ours_does_not(
     assert others.other_s < everything.wall_s * everything.cores
 
 
+def test_laps_follow_each_other_also_as_a_process_begins_or_ends(
+    spinning: subprocess.Popen[bytes],
+) -> None:
+    pids = [spinning.pid]
+    meter = LoadMeter(lambda: pids)
+    alone = LoadMeter()
+    meter.start()
+    alone.start()
+    time.sleep(0.5)
+    meter.lap()
+    load, running = meter.take(), meter.running
+    alone.stop()
+    everything = alone.take()
+    assert load is not None
+    assert everything is not None
+    assert running
+    assert everything.other_s - load.other_s > 0.25, "that of the excluded process"
+    pids = []
+    meter.lap()
+    assert meter.take() is not None, "it has not ended"
+    time.sleep(0.5)
+    meter.lap()
+    load = meter.take()
+    assert load is not None
+    assert load.other_s > 0.25
+    assert 0.5 <= load.wall_s < 5
+
+
 def test_intervals_are_summed_without_the_time_between_them() -> None:
     meter = LoadMeter()
     began = time.perf_counter()

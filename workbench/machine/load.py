@@ -83,7 +83,7 @@ def total_load(loads: Sequence[Load]) -> Load | None:
 class LoadMeter:
     """Measures the CPU time of other programs in intervals from `start` to `stop`.
 
-    `take` returns the sum of the intervals since the last call.
+    `take` returns the sum of the intervals since the last call. With `lap` they follow each other.
     """
 
     def __init__(self, excluded_pids: Callable[[], Iterable[int]] = tuple) -> None:
@@ -111,10 +111,25 @@ class LoadMeter:
 
     def stop(self) -> None:
         """End the interval; does nothing if none has started."""
-        if self._started is None:
-            return
+        if self._started is not None:
+            self._end(*self._started)
+            self._started = None
+
+    def lap(self) -> None:
+        """End the interval and start the next one: with one reading, as long as the same processes
+        are excluded. That of the list of all processes takes milliseconds."""
+        if self._started is not None:
+            end = self._end(*self._started)
+            if set(self._excluded_pids()) == end[1].keys():
+                self._started = end
+                return
+        self.start()
+
+    def _end(
+        self, start: _Clock, excluded_before: dict[int, float]
+    ) -> tuple[_Clock, dict[int, float]]:
+        """Add the interval that began with those readings; returns those of now."""
         now = _Clock.now()
-        (start, excluded_before), self._started = self._started, None
         excluded = cpu_times(excluded_before)
         wall_s = now.wall_s - start.wall_s
         busy_s = now.cores * wall_s - (now.idle_s - start.idle_s)
@@ -124,6 +139,7 @@ class LoadMeter:
         # The times of a process that has ended are lost; in some containers the clock stops.
         stopped = now.all_s - start.all_s < wall_s * now.cores / 2 - TICK_S * now.cores
         self._measurable &= excluded.keys() == excluded_before.keys() and not stopped
+        return now, excluded
 
     def take(self) -> Load | None:
         """The sum of the intervals since the last call; None if they could not be measured."""

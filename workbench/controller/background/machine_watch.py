@@ -38,10 +38,9 @@ class MachineWatch:
         self._closed.set()
 
     def _run(self) -> None:
-        while not self._closed.is_set():
-            self._meter.start()
-            self._closed.wait(self._period_s)
-            self._meter.stop()
+        self._meter.start()
+        while not self._closed.wait(self._period_s):
+            self._meter.lap()
             load = self._meter.take()
-            if load is not None and not self._closed.is_set():
+            if load is not None:
                 self._show(load)
