@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from workbench.compare.lockstep import LockstepPlan
 from workbench.display.quantities import thread_count
@@ -97,6 +98,13 @@ def resumptions(runs: Mapping[str, Run]) -> list[str]:
     ]
 
 
+def what_is_measured(run: Run) -> dict[str, Any]:
+    """What has to be equal for speeds to compare: model, dataset, and whether it was measured in
+    the turns of a comparison."""
+    by_turns = bool(run.spec.get("comparison"))
+    return {"model": run.spec["model"], "dataset": run.spec["dataset"], "measurement": by_turns}
+
+
 def measured_differently(runs: Mapping[str, Run]) -> str:
     """A sentence where some runs were measured in the turns of a comparison and others were not;
     empty: all were, or none."""
@@ -105,8 +113,8 @@ def measured_differently(runs: Mapping[str, Run]) -> str:
         return ""
     verb = "was" if len(in_turns) == 1 else "were"
     return (
-        f"{'; '.join(in_turns)} {verb} measured in the short turns of a comparison: speeds do not "
-        "compare with those of whole runs."
+        f"{'; '.join(in_turns)} {verb} measured in the short turns of a comparison, and not as "
+        "whole runs are."
     )
 
 

@@ -180,8 +180,9 @@ def _check_labels(model: Model, loss: Loss, count: int, target: np.ndarray, wher
     low, high = int(labels.min(initial=0)), int(labels.max(initial=0))
     if low < 0 or high >= count:
         bad = low if low < 0 else high
-        row = int(np.argwhere(target == bad)[0][0])
+        wrong = int(((labels < 0) | (labels >= count)).sum())
         raise DataError(
             f"Label {bad} of dataset {where} is out of range: model {model.name!r} has {count} "
-            f"classes, 0 to {count - 1}. It is in row {row} of this split."
+            f"classes, 0 to {count - 1}. Correct it, or give the model more outputs; out of range: "
+            f"{wrong:,} of {labels.size:,} labels."
         )

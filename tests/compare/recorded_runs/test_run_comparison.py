@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -110,8 +111,12 @@ def test_a_run_on_other_data_is_left_out_of_the_losses() -> None:
 def test_turns_of_a_comparison_are_no_run_at_a_stretch() -> None:
     whole, part = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25)
     part.spec["comparison"] = "20261129-120000"
-    said = "fake was measured in the short turns of a comparison: speeds do not compare with those"
-    assert said in compare_runs([whole, part]).verdict().sentence
+    found = compare_runs([whole, part])
+    sentence = found.verdict().sentence
+    assert "fake was measured in the short turns of a comparison, and not as whole runs" in sentence
+    assert "different measurements: their speeds do not compare" in sentence
+    assert "times as fast" not in sentence
+    assert math.isnan(found.table().loc["fake", "ratio"])
     whole.spec["comparison"] = "20261129-120000"
     assert "short turns" not in compare_runs([whole, part]).verdict().sentence
 

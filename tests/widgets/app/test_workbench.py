@@ -214,6 +214,15 @@ def test_how_a_run_ended_is_not_said_once_it_is_deleted(make_page: MakePage) -> 
     assert page.trainer.charts.caption == ""
 
 
+def test_a_run_that_is_renamed_has_its_new_name_in_train_too(make_page: MakePage) -> None:
+    page = make_page()
+    page.set(steps=2)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    wb.load_run(wb.runs()["id"][0]).rename("first try")
+    until(lambda: [curve["detail"] for curve in page.trainer.charts.curves] == ["first try"])
+
+
 def test_a_run_whose_folder_is_removed_keeps_the_throughput_of_its_curve(
     make_page: MakePage,
 ) -> None:

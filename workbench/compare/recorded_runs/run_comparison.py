@@ -28,6 +28,7 @@ from workbench.compare.run_texts import (
     resumptions,
     shared_caption,
     shortfalls,
+    what_is_measured,
 )
 from workbench.compare.verdict import Verdict, short_verdict, verdict_of
 from workbench.run_folder.results.step_results import StepResults
@@ -106,7 +107,7 @@ class RunComparison:
         """One row per run with the columns of `Comparison.table`; without lockstep `rounds` is 0,
         and `test_loss` is the last loss on the test split, NaN without one.
 
-        `ratio` is NaN for a run of another model or dataset than the reference's.
+        `ratio` is NaN for a run whose speed does not compare with the reference's.
         """
         return self._read().table.copy()
 
@@ -216,7 +217,7 @@ class RunComparison:
             speeds=speeds,
             unlike=self._unlike,
         )
-        if found.level == "none":
+        if found.level == "none" and not measured_differently(self.runs):
             return found
         return found._replace(sentence=f"{found.sentence}\n{read.doubts}".rstrip())
 
@@ -256,9 +257,9 @@ class RunComparison:
     @property
     def _unlike(self) -> dict[str, list[str]]:
         """What is different, of each run whose speed does not compare with the reference's."""
-        reference = self.runs[self.reference].spec
+        reference = what_is_measured(self.runs[self.reference])
         found = {
-            name: [each for each in ("model", "dataset") if run.spec[each] != reference[each]]
+            name: [each for each, of in what_is_measured(run).items() if of != reference[each]]
             for name, run in self.runs.items()
         }
         return {name: what for name, what in found.items() if what}

@@ -40,7 +40,7 @@ def unpaired_verdict(
         busy: a sentence on the runs that were measured on a busy machine; empty: there are none.
         speeds: throughput of each run, in samples per second; named of those in `unlike`.
         unlike: of each run whose speed does not compare with the reference's: what is different,
-            "model", "dataset" or both. Their ratios are ignored.
+            "model", "dataset", "measurement". Their ratios are ignored.
     """
     unlike = unlike or {}
     known = {

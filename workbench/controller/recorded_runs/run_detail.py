@@ -87,7 +87,8 @@ def describe_run(run: Run) -> RunDescription:
     if not math.isnan(started_at(run.spec)):
         facts.append(("Started", _clock(started_at(run.spec))))
     if not math.isnan(run.duration_s):
-        facts.append(("Duration", duration_text(run.duration_s)))
+        pauses = ", pauses included" if run.was_paused else ""
+        facts.append(("Duration", f"{duration_text(run.duration_s)}{pauses}"))
     if len(points.loss):
         facts.append(("Last loss", loss_text(float(points.loss[-1]))))
     results = run.step_results(points)

@@ -149,10 +149,15 @@ class TrainView(View):
         self._parts.charts.caption = " ".join(parts)
 
     def follow(self, changes: Changes, resumed: Sequence[str]) -> None:
-        """The recorded runs have changed: say which of those shown were deleted or resumed."""
+        """The recorded runs have changed: say which of those shown were deleted or resumed, and
+        name them as they are now."""
+        changed = {row.id for row in changes.rows}
         with self._shown_lock:
+            for engine, run in ({} if self._job is None else self._job.runs).items():
+                if run.id in changed:
+                    self._parts.charts.name(engine, run)
             self._deleted.update(changes.removed)
-            self._deleted -= {row.id for row in changes.rows}
+            self._deleted -= changed
             if self._ended is not None:  # else this page has resumed it
                 self._resumed.update(resumed)
             self._caption()

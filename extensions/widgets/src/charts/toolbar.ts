@@ -3,6 +3,7 @@
 import { aboutSteps, AXES, type AxisName, type StepName } from "./series/axis";
 import { element, freshId, setAttribute, setText } from "../element";
 import { onPress, setUsable } from "../focus";
+import { formatWhole } from "../number_format";
 import { OWN_KEYS } from "../own_keys";
 import { offeredSmoothing } from "./series/smoothing";
 
@@ -77,7 +78,8 @@ export class Toolbar {
     const chosen = String(this.offered.indexOf(smoothing));
     if (this.slider.value !== chosen) this.slider.value = chosen;
     const text = smoothing > 0 ? aboutSteps(smoothing, this.stepName) : "off";
-    setText(this.amount, text);
+    // Of about one width, so that the slider stays where it is while it is moved.
+    setText(this.amount, smoothing > 0 ? `≈ ${formatWhole(smoothing)} ${this.stepName}s` : text);
     setAttribute(this.slider, "aria-valuetext", text);
     setUsable(this.all, zoomed);
     setText(this.range, zoomed ? "Visible range only" : "");
