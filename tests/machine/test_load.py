@@ -34,17 +34,22 @@ def measured(meter: LoadMeter, seconds: float = 0.5) -> Load:
     return load
 
 
+def let_take(spinning: subprocess.Popen[bytes], seconds: float) -> None:
+    """Wait until the process has taken so much, by its own clock: a busy machine gives it less."""
+    process = psutil.Process(spinning.pid)
+    before = process.cpu_times()
+    while sum(process.cpu_times()[:2]) - sum(before[:2]) < seconds:
+        time.sleep(0.01)
+
+
 def test_a_program_that_is_not_ours_counts_and_ours_does_not(
     spinning: subprocess.Popen[bytes],
 ) -> None:
     """Both meters see the same other load, but for what the process took, by its own clock."""
     both = LoadMeter(), LoadMeter(lambda: [spinning.pid])
-    process = psutil.Process(spinning.pid)
     for meter in both:
         meter.start()
-    before = process.cpu_times()
-    while sum(process.cpu_times()[:2]) - sum(before[:2]) < 0.3:
-        time.sleep(0.01)
+    let_take(spinning, 0.3)
     for meter in reversed(both):
         meter.stop()
     everything, others = (meter.take() for meter in both)
@@ -64,7 +69,7 @@ def test_laps_follow_each_other_also_as_a_process_begins_or_ends(
     alone = LoadMeter()
     meter.start()
     alone.start()
-    time.sleep(0.5)
+    let_take(spinning, 0.3)
     meter.lap()
     load, running = meter.take(), meter.running
     alone.stop()
@@ -76,12 +81,11 @@ def test_laps_follow_each_other_also_as_a_process_begins_or_ends(
     pids = []
     meter.lap()
     assert meter.take() is not None, "it has not ended"
-    time.sleep(0.5)
+    let_take(spinning, 0.3)
     meter.lap()
     load = meter.take()
     assert load is not None
-    assert load.other_s > 0.25
-    assert 0.5 <= load.wall_s < 5
+    assert load.other_s > 0.25, "it is excluded no more"
 
 
 def test_intervals_are_summed_without_the_time_between_them() -> None:
