@@ -123,7 +123,8 @@ export class RunActions {
       : element("input", { ...attributes, type: "text" });
     input.value = field.value(rows);
     const [row] = rows;
-    const whose = rows.length > 1 ? ` that ${rows.length > 2 ? `all ${rows.length}` : "both"} runs have` : row ? ` of ${cutName(row)}` : "";
+    const several = rows.length > 2 ? `all ${rows.length}` : "both";
+    const whose = rows.length > 1 ? ` that ${several} runs have` : row ? ` of ${cutName(row)}` : "";
     const options = (field.ways ?? []).map(([value, label]) => element("option", { value }, label));
     const way = element("select", { "aria-label": "What to write" }, ...options);
     const fitSuffix = () => {
