@@ -152,7 +152,7 @@ class Controller:
 
     def show(self, job: Run | Comparison) -> None:
         """Follow a run or a comparison that was started, or has ended, elsewhere."""
-        made = Training.of(job) if isinstance(job, Run) else ComparisonJob(job)
+        made = Training.following(job) if isinstance(job, Run) else ComparisonJob(job)
         self._start(lambda: made, PREPARING._replace(message="Reading what is recorded …"))
 
     def resume_refusal(self, run: Run) -> str:

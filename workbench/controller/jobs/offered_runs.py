@@ -64,6 +64,8 @@ def offers() -> list[Offer]:
         elif not ended or run.checkpoint is not None:
             action = "resume" if ended else "follow"
             text = f"{name_of(run)} {how} {where}"
+            if after := Training.waiting_after(run):
+                text += f" {listed(after)} will train after it."
             if ended and _needs_model(run):
                 text += f" It needs your own {run.spec['model']}, chosen in Model."
             found[run.id] = Offer(run.id, action, text, run)
@@ -104,7 +106,7 @@ def accepted(offer: Offer, model_for: Callable[[Run], Model | None]) -> Job:
         model_for: returns the model that a run needs to be resumed; None: it needs none.
     """
     if offer.action == "follow":
-        return Training.of(offer.run)
+        return Training.following(offer.run)
     if offer.action == "train" and offer.training is not None:
         return offer.training.continued()
     run = resume(offer.run, model=model_for(offer.run))

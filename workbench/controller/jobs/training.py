@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
+from weakref import WeakValueDictionary
 
 from workbench.compare.verdict import BADGES
 from workbench.controller.jobs.job import any_failed
@@ -18,6 +20,7 @@ from workbench.controller.state import failure
 from workbench.errors import with_full_stop
 from workbench.runs import Run
 from workbench.runs.figures.figure import plot_runs
+from workbench.runs.record.activity import ENDED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +32,13 @@ NOT_COMPARABLE = (
 
 
 class Training:
-    """Trains with one engine after another; in parallel they would slow each other down."""
+    """Trains with one engine after another; in parallel they would slow each other down.
+
+    Several pages may follow and control one, each on its own thread.
+    """
+
+    _of_runs: ClassVar[WeakValueDictionary[str, Training]] = WeakValueDictionary()
+    """Those of this process, by the ids of their runs."""
 
     def __init__(
         self,
@@ -45,6 +54,9 @@ class Training:
             runs: those that were started before, by engine, that in progress last; None: none.
         """
         self._start = start
+        self._lock = threading.RLock()
+        self._starting = threading.Lock()
+        """Held while an engine is started, which takes seconds."""
         self._stopping = Stopping()
         self._single_step: SingleStep | None = None
         self._pausing = False
@@ -53,11 +65,29 @@ class Training:
         """Why an engine could not be started, by name."""
         self.engines = list(engines)
         self.runs = dict(runs) if runs else {self.engines[0]: start(self.engines[0])}
+        self._of_runs.update({run.id: self for run in self.runs.values()})
 
     @classmethod
     def of(cls, run: Run) -> Training:
         """A job for the single `run`, started by any process."""
         return cls(lambda _: run, [run.engine])
+
+    @classmethod
+    def following(cls, run: Run) -> Training:
+        """The job that `run` is in progress for, as another page may show it; else one for it
+        alone."""
+        return cls._in_progress(run) or cls.of(run)
+
+    @classmethod
+    def waiting_after(cls, run: Run) -> list[str]:
+        """The engines that train after `run`, which is in progress."""
+        job = cls._in_progress(run)
+        return [] if job is None else job.waiting
+
+    @classmethod
+    def _in_progress(cls, run: Run) -> Training | None:
+        job = cls._of_runs.get(run.id)
+        return None if job is None or job._stopping.asked or job.status in ENDED else job
 
     def resumed(self, run: Run) -> Training:
         """The job that goes on with a run of this one, and then with the engines that were not
@@ -102,7 +132,7 @@ class Training:
         if self._stopping.asked:
             starting = run.status == "starting"
             return self._stopping.text(name_of(run), starting)
-        if self._single_step is not None and self._single_step.takes_long:
+        if (single_step := self._single_step) is not None and single_step.takes_long:
             return f"Taking one step of {name_of(run)}{place}."
         if self.status == "paused":
             return f"Paused {name_of(run)}{place}."
@@ -143,44 +173,61 @@ class Training:
 
         One that cannot be started is reported by `outcome`; earlier ones keep their results.
         """
-        # A stop is not followed by the pause after a step.
-        if self._single_step is not None and (self._stopping.asked or self._single_step.over()):
-            self._single_step = None
-        self._pausing = self._pausing and self._current.status != "paused"
+        with self._lock:
+            # A stop is not followed by the pause after a step.
+            if self._single_step is not None and (self._stopping.asked or self._single_step.over()):
+                self._single_step = None
+            self._pausing = self._pausing and self._current.status != "paused"
+        if self._starting.acquire(blocking=False):  # else another page starts the next engine
+            try:
+                self._start_next()
+            finally:
+                self._starting.release()
+
+    def _start_next(self) -> None:
         if self.status != "starting" or not self._current.ended:
             return
         engine = self.engines[self._tried]
         try:
-            self.runs = {**self.runs, engine: self._start(engine)}
+            run = self._start(engine)
         except Exception as error:
             why = f"{engine} could not be started: {failure(error).message}"
             self._refused = {**self._refused, engine: why}
             return
-        if self._pausing:  # the one before had ended when it was to pause
-            self._current.pause()
+        self._of_runs[run.id] = self
+        with self._lock:
+            self.runs = {**self.runs, engine: run}
+            if self._stopping.asked:  # by another page, while this one was started
+                run.stop()
+            elif self._pausing:  # the one before had ended when it was to pause
+                run.pause()
 
     def pause(self) -> None:
         """Pause the run in progress, or the next one where it has ended."""
-        self._pausing = True
-        self._current.pause()
+        with self._lock:
+            self._pausing = True
+            self._current.pause()
 
     def resume(self) -> None:
-        self._pausing = False
-        self._end_single_step()
-        self._current.resume()
+        with self._lock:
+            self._pausing = False
+            self._end_single_step()
+            self._current.resume()
 
     def step_once(self) -> None:
         """Take one step and pause again."""
-        if self._single_step is not None:
-            self._single_step.one_more()
-        elif self.status == "paused":
-            self._pausing = False
-            self._single_step = SingleStep(self._current)
+        with self._lock:
+            if self._single_step is not None:
+                self._single_step.one_more()
+            elif self.status == "paused":
+                self._pausing = False
+                self._single_step = SingleStep(self._current)
 
     def stop(self) -> None:
         """Stop the run in progress; further engines are not started."""
-        self._stopping.ask()
-        self._current.stop()
+        with self._lock:
+            self._stopping.ask()
+            self._current.stop()
 
     def plot(self) -> Figure:
         runs = list(self.runs.values())
