@@ -145,7 +145,7 @@ class Controller:
         def make() -> Job:
             job = accepted(offer, self.model_to_resume)
             if offer.training is None:
-                self.views.offer_accepted(next(iter(job.runs.values())))
+                self.views.offer_accepted(job)
             return job
 
         self._start(make, new=offer.action != "follow")

@@ -17,7 +17,6 @@ from workbench.controller.tasks.task import TaskState
 from workbench.models import Model
 from workbench.profiling import Profile
 from workbench.run_folder.run_reader import NewPoints
-from workbench.runs import Run
 
 
 class View:
@@ -64,8 +63,8 @@ class View:
     def show_offers(self, offers: Sequence[Offer]) -> None:
         """Recorded runs that can be followed or resumed, and interrupted comparisons."""
 
-    def offer_accepted(self, run: Run) -> None:
-        """An offered run is about to be followed."""
+    def offer_accepted(self, job: Job) -> None:
+        """A job that was offered is about to be followed; it has a run."""
 
     def job_started(self, job: Job) -> None:
         """A job is followed from now on; no point of it has been shown yet."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from workbench.controller import Controller
+from workbench.controller.jobs.job import Job
 from workbench.controller.model.namespace import is_arrays, is_module
 from workbench.controller.model.sources import split_names
 from workbench.controller.restore import restored
@@ -40,15 +42,20 @@ class FormFiller(View):
         self._trainer = trainer
         self._filled: _Filled | None = None
 
-    def fill(self, run: Run) -> None:
-        """Replace the current settings."""
+    def fill(self, run: Run, trained_by: Sequence[str] = ()) -> None:
+        """Replace the current settings.
+
+        Args:
+            run: whose settings to show.
+            trained_by: the engines to choose; none: that of the run.
+        """
         was, engines = restored(run), self._trainer.engines
         kept = self._filled is not None and engines.wanted == self._filled.engines
         before = self._filled.engines_before if kept and self._filled else engines.wanted
         self._filled = None  # what follows chooses the model of the run
         self._controller.typed.replace(was.settings)
         self._trainer.ortmodule.value = was.ortmodule
-        self._trainer.engines.choose(run.engine)
+        self._trainer.engines.choose(*(trained_by or [run.engine]))
         self._models.own_data.forget_model()  # its data are replaced by those of the run
         self._models.choose_dataset(self._dataset(was.dataset), was.target, was.groups)
         chosen = self._choose(was.model or str(run.spec["model"]), was.model)
@@ -102,8 +109,8 @@ class FormFiller(View):
         if trainer.engines.wanted in (filled.engines, []):  # or it cannot run here
             trainer.engines.choose(*filled.engines_before)
 
-    def fill_empty(self, run: Run) -> None:
-        """The same, unless a user has already chosen another model or typed settings."""
-        controller = self._controller
+    def fill_empty(self, job: Job) -> None:
+        """The same for a job, unless a user has already chosen another model or typed settings."""
+        controller, run = self._controller, next(iter(job.runs.values()))
         if controller.setup.model in ("", run.spec["model"]) and not controller.typed.texts:
-            self.fill(run)
+            self.fill(run, job.engines)

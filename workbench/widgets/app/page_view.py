@@ -15,7 +15,7 @@ from workbench.controller.view import View
 from workbench.errors import WorkbenchError
 from workbench.models import Model
 from workbench.profiling import Profile
-from workbench.runs import Run, load_run
+from workbench.runs import load_run
 from workbench.runs.listing import RunRow
 from workbench.runs.record.activity import ENDED
 from workbench.widgets.app.app_bar import AppBar
@@ -114,8 +114,8 @@ class PageView(View):
     def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
         self._show_code()
 
-    def offer_accepted(self, run: Run) -> None:
-        self._filler.fill_empty(run)
+    def offer_accepted(self, job: Job) -> None:
+        self._filler.fill_empty(job)
 
     def were_deleted(self, removed: Collection[str]) -> bool:
         """Whether all runs of the last job are among the removed ones; said once."""
