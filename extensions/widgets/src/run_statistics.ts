@@ -5,6 +5,7 @@ import { element } from "./element";
 import { keepFocus } from "./focus";
 import "./run_statistics.css";
 import { type EngineStyles, lineSample } from "./theme";
+import { widget } from "./widget";
 
 interface Line {
   name: string;
@@ -69,4 +70,4 @@ function render({ model, el }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });

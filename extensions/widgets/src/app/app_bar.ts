@@ -6,6 +6,7 @@
 import type { RenderProps } from "@anywidget/types";
 import { element, freshId } from "../element";
 import "./app_bar.css";
+import { widget } from "../widget";
 import { onKernelGone } from "./kernel";
 import { unbroken } from "../number_format";
 import "./page.css";
@@ -297,5 +298,5 @@ function toggle(text: string, hint: string): HTMLButtonElement {
 
 export default () => {
   const views: Views = { changing: null, filling: null };
-  return { render: (props: RenderProps<Traits>) => render(props, views) };
+  return widget({ render: (props: RenderProps<Traits>) => render(props, views) });
 };

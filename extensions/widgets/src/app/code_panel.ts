@@ -1,6 +1,7 @@
 // The Python that does the same as the step that is shown: to read, to copy, to insert as a cell.
 
 import type { RenderProps } from "@anywidget/types";
+import { widget } from "../widget";
 import { keepViewPlaceholder } from "./placeholder";
 import { element } from "../element";
 import "./code_panel.css";
@@ -75,4 +76,4 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   else watch();
 }
 
-export default { render };
+export default widget({ render });

@@ -3,6 +3,7 @@
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
 import "./controls.css";
+import { widget } from "../widget";
 import { onConnection, onKernelGone } from "./kernel";
 
 interface Button {
@@ -73,4 +74,4 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });

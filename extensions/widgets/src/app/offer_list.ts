@@ -3,6 +3,7 @@
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
 import { keepFocus } from "../focus";
+import { widget } from "../widget";
 import { onKernelGone } from "./kernel";
 import "./offer_list.css";
 
@@ -57,4 +58,4 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });

@@ -8,6 +8,7 @@
 // There a placeholder replaces the page.
 
 import type { RenderProps } from "@anywidget/types";
+import { widget } from "../widget";
 import { keepPlaceholder } from "./placeholder";
 import { keepOutputs, type Notebook, type Output, saveIfChanged } from "./notebook";
 
@@ -51,4 +52,4 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   if (model.get("figure_id")) later();
 }
 
-export default { render };
+export default widget({ render });

@@ -4,6 +4,7 @@ import type { RenderProps } from "@anywidget/types";
 import { element, setAttribute, setText } from "../element";
 import { cancelDraw, drawSoon } from "../frame";
 import { unbroken } from "../number_format";
+import { widget } from "../widget";
 import { GONE, markKernelGone, OFFLINE, onConnection, onKernelGone } from "./kernel";
 import "./page.css";
 import { guardKeys } from "./page_keys";
@@ -126,4 +127,4 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   onKernelGone(model, lose, signal);
 }
 
-export default { render };
+export default widget({ render });

@@ -4,6 +4,7 @@ import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
 import { formatBytes } from "../number_format";
 import "./footprint_view.css";
+import { widget } from "../widget";
 
 interface Part {
   name: string;
@@ -82,4 +83,4 @@ function render({ model, el }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });

@@ -4,6 +4,7 @@ import type { RenderProps } from "@anywidget/types";
 import { isKernelGone, onKernelGone } from "../app/kernel";
 import { element } from "../element";
 import "./generate_button.css";
+import { widget } from "../widget";
 
 interface Traits {
   enabled: boolean;
@@ -65,4 +66,4 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });

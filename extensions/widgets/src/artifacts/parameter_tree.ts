@@ -5,6 +5,7 @@ import { element, freshId } from "../element";
 import { keepFocus } from "../focus";
 import { formatWhole } from "../number_format";
 import "./parameter_tree.css";
+import { widget } from "../widget";
 import { matches, patternsFor, type Scope, scopesOf } from "./parameter_scopes";
 
 interface Parameter {
@@ -172,4 +173,4 @@ function keysOf(scopes: Scope[]): string[] {
   return scopes.flatMap((scope) => [scope.key, ...keysOf(scope.children)]);
 }
 
-export default { render };
+export default widget({ render });

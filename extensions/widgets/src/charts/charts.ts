@@ -6,6 +6,7 @@
 import type { AnyModel, RenderProps } from "@anywidget/types";
 import "uplot/dist/uPlot.min.css";
 import "./charts.css";
+import { widget } from "../widget";
 import type { AxisName } from "./series/axis";
 import { DetailLoader } from "./detail";
 import { download } from "../download";
@@ -282,5 +283,5 @@ export default () => {
     draw();
   }
 
-  return { initialize, render };
+  return widget({ initialize, render });
 };

@@ -12,6 +12,7 @@ import {
   formatWhole,
 } from "../number_format";
 import { type EngineStyles, lineSample } from "../theme";
+import { widget } from "../widget";
 
 type Cell = number | string | null;
 
@@ -158,4 +159,4 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   model.on("change", update);
 }
 
-export default { render };
+export default widget({ render });

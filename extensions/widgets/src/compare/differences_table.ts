@@ -3,6 +3,7 @@
 import type { RenderProps } from "@anywidget/types";
 import "./differences_table.css";
 import { element } from "../element";
+import { widget } from "../widget";
 
 interface Row {
   setting: string;
@@ -46,4 +47,4 @@ function render({ model, el }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });

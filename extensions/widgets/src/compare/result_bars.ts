@@ -5,6 +5,7 @@ import type { RenderProps } from "@anywidget/types";
 import "./result_bars.css";
 import { keepViewPlaceholder } from "../app/placeholder";
 import { element } from "../element";
+import { widget } from "../widget";
 import { verdictElement } from "./verdict";
 
 interface Bar {
@@ -115,4 +116,4 @@ function render({ model, el }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });

@@ -6,6 +6,7 @@ import { download } from "../download";
 import { element } from "../element";
 import { guardKeys } from "../app/page_keys";
 import { onThemeChange } from "../theme";
+import { widget } from "../widget";
 import { GraphData, inflated, type Item } from "./data/graph_data";
 import { GraphState } from "./graph_state";
 import { keepViewPlaceholder } from "../app/placeholder";
@@ -305,8 +306,8 @@ class GraphView {
   }
 }
 
-export default {
+export default widget({
   render({ model, el, signal }: RenderProps<Traits>): void {
     new GraphView(model, el, signal);
   },
-};
+});

@@ -4,6 +4,7 @@
 import type { RenderProps } from "@anywidget/types";
 import "./choice_field.css";
 import { element, freshId } from "../element";
+import { widget } from "../widget";
 
 interface Option {
   value: string;
@@ -270,4 +271,4 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });

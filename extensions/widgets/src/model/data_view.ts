@@ -2,6 +2,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
+import { widget } from "../widget";
 import { evenDigits } from "./even_digits";
 import { formatWhole } from "../number_format";
 import "./data_view.css";
@@ -132,4 +133,4 @@ function render({ model, el }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });

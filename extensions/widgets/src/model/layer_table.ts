@@ -6,6 +6,7 @@ import { element } from "../element";
 import { keepFocus, onPress, setUsable } from "../focus";
 import "./layer_table.css";
 import { formatBytes, formatWhole } from "../number_format";
+import { widget } from "../widget";
 
 interface Layer {
   name: string;
@@ -114,4 +115,4 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });

@@ -4,6 +4,7 @@ import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
 import { unbroken } from "../number_format";
 import "./model_card.css";
+import { widget } from "../widget";
 
 interface Traits {
   /** Text while there is no model. */
@@ -41,4 +42,4 @@ function render({ model, el }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });

@@ -3,6 +3,7 @@
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
 import { onPress, setUsable } from "../focus";
+import { widget } from "../widget";
 import { Camera, PICTURE_SIZE } from "./recording/camera";
 import { ClassChoice } from "./examples/class_choice";
 import { DrawingArea } from "./recording/drawing_area";
@@ -106,4 +107,4 @@ function tryControls(model: GalleryModel, say: (sentence: string) => void, signa
   return element("div", {}, area.root, element("div", { class: "wb-row" }, clear), camera.root);
 }
 
-export default { render };
+export default widget({ render });

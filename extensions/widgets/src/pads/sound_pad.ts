@@ -2,6 +2,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
+import { widget } from "../widget";
 import { ClassChoice } from "./examples/class_choice";
 import { MOST_BYTES } from "./examples/file_exchange";
 import { showGalleryPad, spokenText } from "./gallery_pad";
@@ -84,4 +85,4 @@ function sources(verb: string, use: Use, several: boolean, signal: AbortSignal):
   return element("div", { class: "wb-sources" }, microphone.root, element("div", { class: "wb-row" }, choose, field), problem);
 }
 
-export default { render };
+export default widget({ render });

@@ -2,6 +2,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element, freshId } from "../element";
+import { widget } from "../widget";
 import { exportSection } from "./training/export_section";
 import { fileExchange } from "./examples/file_exchange";
 import { ask, type PadTraits, padRoot } from "./parts/pad_model";
@@ -115,4 +116,4 @@ function render({ model, el, signal }: RenderProps<Traits & Record<string, unkno
   update();
 }
 
-export default { render };
+export default widget({ render });

@@ -5,6 +5,7 @@ import { element } from "../element";
 import { keepFocus } from "../focus";
 import { unbroken } from "../number_format";
 import "./run_detail.css";
+import { widget } from "../widget";
 
 interface Traits {
   run_id: string;
@@ -102,4 +103,4 @@ function render({ model, el }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });

@@ -3,6 +3,7 @@
 import type { AnyModel, RenderProps } from "@anywidget/types";
 import { GONE, onKernelGone } from "../app/kernel";
 import { element } from "../element";
+import { widget } from "../widget";
 import { NewRuns } from "./new_runs";
 import { RunActions } from "./run_actions";
 import { RunGrid } from "./run_grid";
@@ -307,4 +308,4 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   new RunTableView(model, el).start(signal);
 }
 
-export default { render };
+export default widget({ render });

@@ -7,6 +7,7 @@ import "./federation_view.css";
 import { element } from "../../element";
 import { followOverflow } from "../../scroll_region";
 import { onThemeChange } from "../../theme";
+import { widget } from "../../widget";
 import { type Federated, panelContents } from "./federation_panels";
 import { type Client, fillClients, fillLeftOut, fillRounds, type LeftOut } from "./federation_tables";
 import { RoundPanel } from "./round_panel";
@@ -161,4 +162,4 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   redraw();
 }
 
-export default { render };
+export default widget({ render });

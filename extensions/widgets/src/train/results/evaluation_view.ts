@@ -4,6 +4,7 @@ import type { RenderProps } from "@anywidget/types";
 import { element } from "../../element";
 import { keepFocus } from "../../focus";
 import { formatWhole, unbroken } from "../../number_format";
+import { widget } from "../../widget";
 import { type Confusion, classScores, mistakes, usedClasses } from "./confusion";
 import "./evaluation_view.css";
 
@@ -152,4 +153,4 @@ function render({ model, el }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });

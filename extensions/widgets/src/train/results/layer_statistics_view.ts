@@ -4,6 +4,7 @@ import type { RenderProps } from "@anywidget/types";
 import { element, freshId } from "../../element";
 import { formatSignificant, formatWhole } from "../../number_format";
 import { onThemeChange } from "../../theme";
+import { widget } from "../../widget";
 import { drawRow, extent, limits, type Series } from "./layer_heat";
 import "./layer_statistics_view.css";
 
@@ -149,4 +150,4 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });

@@ -4,6 +4,7 @@ import type { RenderProps } from "@anywidget/types";
 import { element, freshId } from "../../element";
 import { formatWhole } from "../../number_format";
 import "./worst_predictions_view.css";
+import { widget } from "../../widget";
 
 interface Row {
   /** Index in the test split. */
@@ -176,4 +177,4 @@ function render({ model, el }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });

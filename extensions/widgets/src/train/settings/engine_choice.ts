@@ -5,6 +5,7 @@ import { element, freshId } from "../../element";
 import { keepFocus } from "../../focus";
 import "./engine_choice.css";
 import { type EngineStyles, lineSample } from "../../theme";
+import { widget } from "../../widget";
 
 interface Row {
   name: string;
@@ -74,4 +75,4 @@ function render({ model, el }: RenderProps<Traits>): void {
   rebuild();
 }
 
-export default { render };
+export default widget({ render });

@@ -4,6 +4,7 @@ import type { RenderProps } from "@anywidget/types";
 import { element, freshId } from "../../element";
 import { onPress, setUsable } from "../../focus";
 import "./ortmodule_form.css";
+import { widget } from "../../widget";
 
 type Value = boolean | number | string | null;
 
@@ -151,4 +152,4 @@ function render({ model, el }: RenderProps<Traits>): void {
   rebuild();
 }
 
-export default { render };
+export default widget({ render });

@@ -2,6 +2,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../../element";
+import { widget } from "../../widget";
 import { type Line, lineOf, type SettingField, showLine } from "./setting_line";
 import "./settings_form.css";
 
@@ -106,4 +107,4 @@ function render({ model, el }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });

@@ -3,6 +3,7 @@
 import type { RenderProps } from "@anywidget/types";
 import { element, freshId } from "../../element";
 import { followOverflow } from "../../scroll_region";
+import { widget } from "../../widget";
 import { type Line, lineOf, type SettingField, showLine } from "./setting_line";
 import "./task_section.css";
 
@@ -174,4 +175,4 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   update();
 }
 
-export default { render };
+export default widget({ render });
