@@ -109,7 +109,7 @@ def test_compare_says_that_it_shows_recorded_runs() -> None:
         [step] = [step for step in shown[-1] if step.name == "compare"]
         return step.state, step.note
 
-    steps.show_recorded()
+    steps.show_recorded("recorded runs")
     assert compare() == ("ready", "recorded runs"), "which need no model"
     steps.show_model(load_model("digits-mlp"))
     steps.show_state(State("running", "busy", "Training digits-mlp on fake."))

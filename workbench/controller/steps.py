@@ -78,16 +78,17 @@ class StepsView(View):
         """That of the last job to end, see `State`."""
         self._running = self._last = self._forgotten = ""
         self._paused = False
-        self._recorded = False
+        self._recorded = ""
+        """What the step Compare shows that was recorded; empty: nothing."""
         typed.observe(self.update)
 
     def update(self) -> None:
         """Show the current state of the steps."""
         self._show(self.steps())
 
-    def show_recorded(self, shown: bool = True) -> None:
-        """Recorded runs are shown in the step Compare, until the next comparison, or no longer."""
-        self._recorded = shown
+    def show_recorded(self, what: str) -> None:
+        """This is shown in the step Compare, until the next comparison; empty: no longer."""
+        self._recorded = what
         self.update()
 
     def steps(self) -> list[Step]:
@@ -107,7 +108,7 @@ class StepsView(View):
         running = ("compare" if state.compares else "train") if in_progress else ""
         paused = state.status == "paused"
         if running != self._running:
-            self._recorded = self._recorded and running != "compare"
+            self._recorded = "" if running == "compare" else self._recorded
         if (running, paused) != (self._running, self._paused):
             self._running, self._paused = running, paused
             self.update()
@@ -202,7 +203,7 @@ class StepsView(View):
         if self._running == name:
             return Step(name, title, "busy", "paused" if self._paused else "in progress")
         if name == "compare" and self._recorded:
-            return Step(name, title, "ready", "recorded runs")
+            return Step(name, title, "ready", self._recorded)
         lack = self._lack(name)
         if lack:
             return Step(name, title, "needs", lack)

@@ -19,6 +19,9 @@ from workbench.widgets.compare import ComparisonView
 from workbench.widgets.model.choice_field import ChoiceField
 from workbench.widgets.model.options import comparison_options
 
+OF_RUNS = "recorded runs"
+"""State of the step Compare while it shows runs that were chosen one by one."""
+
 
 class RecordedComparisons:
     """The field in which one is chosen, and what else shows them."""
@@ -71,7 +74,7 @@ class RecordedComparisons:
         """Compare recorded runs."""
         self.field.value = ""  # what it named is no longer shown
         self._comparison.show(*runs)
-        self._show(action_code("compare", [run.id for run in runs], ""))
+        self._show(action_code("compare", [run.id for run in runs], ""), OF_RUNS)
         self._bar.selected = "compare"
         self._report("The step Compare shows recorded runs.")
 
@@ -90,14 +93,14 @@ class RecordedComparisons:
             self._controller.forget_outcome(self._reported)
         if all_deleted or (ids and (self._code.recorded or empty)):
             self.field.value = ""
-            self._show(action_code("compare", ids, "") if ids else "")
+            self._show(action_code("compare", ids, "") if ids else "", OF_RUNS)
 
     def _on_chosen(self, _: Any = None) -> None:
         self.field.problem = self.field.description = ""
         if comparison_id := self.field.value.strip():
             try:
                 self._comparison.show(load_comparison(comparison_id))
-                self._show(comparison_code(comparison_id))
+                self._show(comparison_code(comparison_id), "recorded comparison")
                 self.field.description = recorded_comparison(comparison_id).text
                 self._report(
                     f"The step Compare shows a recorded comparison: {self.field.description}."
@@ -115,7 +118,7 @@ class RecordedComparisons:
         self._reported = message
         self._controller.report(message)
 
-    def _show(self, code: str) -> None:
-        self._steps.show_recorded(bool(code))
+    def _show(self, code: str, what: str) -> None:
+        self._steps.show_recorded(what if code else "")
         self._code.recorded = code
         self._code.update()

@@ -27,7 +27,10 @@ PRESS_COMPARE = (
 )
 SO_FAR = " The comparison is still in progress: these are the figures so far."
 STARTING = "The engines are starting; the ratios appear with the first measured steps."
-FIRST_ROUND = "The first round is in progress; the ratios appear once every engine has taken it."
+FIRST_ROUND = (
+    "The first round is in progress, in which each engine in turn trains on the same batches; the "
+    "ratios appear after it."
+)
 FIRST_ROUNDS = (
     "The first rounds are in progress; the ratios appear with their intervals, after "
     f"{MIN_ROUNDS} rounds."
