@@ -427,14 +427,15 @@ def test_the_message_follows_what_is_typed(make: Make) -> None:
     ready = "digits-mlp is ready. Press Train or Compare."
     until(lambda: controller.state.message == ready)
     controller.typed.type("epochs", "-1")
-    wrong = "1 setting is wrong: Epochs. The field says why."
-    assert controller.state.message == f"{wrong} Compare does without."
+    wrong = "1 setting is wrong: Epochs -1 (in Train). Must be 1 or more."
+    assert controller.state.message == f"{wrong} Compare does not use it."
     controller.typed.type("quiet_s", "soon")
-    wrong = "2 settings are wrong: Epochs, Wait for idle machine (s). Each field says why."
+    labels = "Epochs, Wait for idle machine (s) (in Train and Compare)"
+    wrong = f"2 settings are wrong: {labels}. Each field says why."
     assert controller.state.message == wrong
     controller.train()
     assert controller.wait(PATIENCE_S)
-    assert controller.state.message == "1 setting is wrong: Epochs. The field says why."
+    assert controller.state.message == "1 setting is wrong: Epochs -1. Must be 1 or more."
     controller.compare()
     assert controller.wait(PATIENCE_S)
     assert "Wait for idle machine (s)" in controller.state.message
@@ -453,8 +454,9 @@ def test_a_wrong_setting_is_told_in_place_of_a_result_until_it_is_mended(make: M
     result = controller.state
     assert result.message.startswith("Trained digits-mlp")
     controller.typed.type("quiet_s", "soon")
-    wrong = "1 setting is wrong: Wait for idle machine (s). The field says why. Train does without."
-    assert controller.state.message == wrong
+    wrong = "1 setting is wrong: Wait for idle machine (s) (in Compare). 'soon' is not a number"
+    assert controller.state.message.startswith(wrong)
+    assert controller.state.message.endswith(" Train does not use it.")
     controller.typed.type("quiet_s", "")
     assert controller.state == result
 

@@ -69,20 +69,20 @@ def test_a_wrong_setting_of_one_button_does_not_hide_that_the_other_can_be_press
     readiness = Readiness(told.append, typed)
     readiness.show_model(wb.load_model("digits-mlp"))
     readiness.show_data(DataPreview("digits", ()))
-    for name, text, rest in [
-        ("comparison_steps", "many", " Train does without."),
-        ("epochs", "many", " Compare does without."),
-        ("learning_rate", "many", ""),
+    for name, label, rest in [
+        ("comparison_steps", "Steps to compare (in Compare)", " Train does not use it."),
+        ("epochs", "Epochs (in Train)", " Compare does not use it."),
+        ("learning_rate", "Learning rate (in Train)", ""),
     ]:
-        typed.type(name, text)
+        typed.type(name, "many")
         readiness.update()
         typed.type(name, "")
-        assert told[-1].message.startswith("1 setting is wrong: ")
-        assert told[-1].message.endswith(f"The field says why.{rest}")
+        assert told[-1].message.startswith(f"1 setting is wrong: {label}. 'many' is not ")
+        assert told[-1].message.endswith(f".{rest}")
     readiness.hint = "Press Train."  # a step by itself
     typed.type("epochs", "many")
     readiness.update()
-    assert told[-1].message == "1 setting is wrong: Epochs. The field says why."
+    assert told[-1].message == "1 setting is wrong: Epochs. 'many' is not an integer, such as 20."
 
 
 def test_a_task_that_measures_is_reported_while_a_run_would_end_it() -> None:

@@ -80,8 +80,8 @@ class Controller:
         self._requests = RequestThread("workbench-page", self._on_error, self._poll, PERIOD_S)
         self._engines = RequestThread("workbench-engines", self._on_side_error)
         find, load = self._models.loading_of, self._models.loading_with_data
-        self.model_to_resume = partial(model_to_resume, setup=self.setup, find=find)
-        """Returns the model that a run needs to be resumed: the chosen one; None: it needs none."""
+        self.model_to_resume = partial(model_to_resume, setup=self.setup, find=find, names=names)
+        """Returns the model that a run needs to be resumed; None: it needs none."""
         self.artifacts = Predictor(self.views, load, find)
         self.tasks = TaskRunner(self.views, self.setup, find, load)
         self.views.add(self.tasks, self._models.check)
@@ -211,7 +211,7 @@ class Controller:
         self._requests.close()
 
     def _show_offers(self) -> None:
-        found = offers()
+        found = offers(self.sources.names())
         with self._shown.lock:
             # Jobs started meanwhile are followed already; other requests can wait.
             self.views.show_offers([] if self.state.active else found)

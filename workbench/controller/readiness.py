@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from workbench.artifacts.footprint import Estimate
 from workbench.controller.footprint_prediction import ArtifactsWithFootprint
-from workbench.controller.forms.typed_settings import TypedSettings, refusal
+from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
 from workbench.controller.model.sources import LossProblem, lacks_example
@@ -169,11 +169,12 @@ class Readiness(View):
 
     def _ready_text(self, name: str) -> str:
         """What can be pressed, and what is typed that prevents the rest."""
-        wrong = refusal(self._typed.wrong())
+        whole = self.hint == PRESS_EITHER  # else there is one button only
+        wrong = self._typed.refusal("" if whole else "train")
         if not wrong:
             return f"{name} is ready{self._typed.trained_text}. {self.hint}".rstrip()
-        if self.hint == PRESS_EITHER:  # else there is one button only
+        if whole:
             for step in ("train", "compare"):
                 if not self._typed.wrong(step):
-                    return f"{wrong} {step.capitalize()} does without."
+                    return f"{wrong} {step.capitalize()} does not use it."
         return wrong

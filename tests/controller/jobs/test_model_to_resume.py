@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,13 +35,15 @@ def run_of(model: Model) -> Run:
 
 def test_it_is_the_chosen_one_if_that_is_its_model() -> None:
     model = own_model("net")
-    assert model_to_resume(run_of(model), Setup(model="net"), lambda _: lambda: model) is model
+    assert (
+        model_to_resume(run_of(model), Setup(model="net"), lambda _: lambda: model, dict) is model
+    )
 
 
 @pytest.mark.parametrize("chosen", [None, own_model("other")])
 def test_another_model_is_refused_with_what_to_do(chosen: Model | None) -> None:
     with pytest.raises(RunError, match="Execute the cell that defines net, choose it in Model"):
-        model_to_resume(run_of(own_model("net")), Setup(), lambda _: lambda: chosen)
+        model_to_resume(run_of(own_model("net")), Setup(), lambda _: lambda: chosen, dict)
 
 
 def test_a_run_of_a_sample_needs_none() -> None:
@@ -48,7 +51,7 @@ def test_a_run_of_a_sample_needs_none() -> None:
         raise AssertionError("nothing is loaded")
 
     run = run_of(wb.load_model("digits-mlp"))
-    assert model_to_resume(run, Setup(model="net"), lambda _: never) is None
+    assert model_to_resume(run, Setup(model="net"), lambda _: never, dict) is None
 
 
 @pytest.mark.parametrize("damaged", [False, True])
@@ -60,6 +63,33 @@ def test_the_offer_of_a_run_says_which_model_it_needs(
     if damaged:
         for path in run.folder.model_path.iterdir():
             path.write_bytes(b"{")
-    [offer] = offers()
+    [offer] = offers({})
     needs = "It needs your own net, chosen in Model."
     assert offer.text.endswith(needs) is not damaged
+
+
+def test_it_is_taken_from_the_notebook_where_its_inputs_are_there_too() -> None:
+    model, setups = own_model("net"), list[Setup]()
+    run = run_of(model)
+    run.folder.write_spec({**run.spec, "dataset": "X, y"})
+    run = Run(run.folder)
+    names = {"net": Net(3, 2), "X": torch.zeros(4, 3), "y": torch.zeros(4)}
+
+    def find(setup: Setup) -> Callable[[], Model | None]:
+        setups.append(setup)
+        return lambda: model if setup.model == "net" else None
+
+    assert model_to_resume(run, Setup(model="digits-mlp"), find, lambda: names) is model
+    assert setups[-1].example_inputs == "X"
+    del names["X"]
+    with pytest.raises(RunError, match="Execute the cell that defines net"):
+        model_to_resume(run, Setup(), find, lambda: names)
+
+
+def test_the_offer_of_a_run_says_that_the_notebook_has_its_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Run, "checkpoint", Path("there"))
+    run_of(own_model("net"))
+    [offer] = offers({"net": own_model("net")})
+    assert offer.text.endswith("It goes on with net of this notebook.")

@@ -21,7 +21,7 @@ def test_a_run_that_ends_while_it_is_offered_was_not_interrupted(
     changed(folder.summary_path, lambda summary: {**summary, "status": status})
     run = wb.load_run(folder.id)
     monkeypatch.setattr(offered_runs, "_waiting_runs", lambda: [run])  # as it was a moment ago
-    assert offered_runs.offers() == []
+    assert offered_runs.offers({}) == []
 
 
 def test_a_stopped_run_can_be_resumed_where_it_was_stopped(digits: Dataset) -> None:

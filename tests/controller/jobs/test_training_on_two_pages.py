@@ -35,7 +35,7 @@ def test_a_second_page_is_offered_the_whole_training_and_controls_it(start: Star
     first = Training(start, ["pytorch", "ondevice"])
     first.pause()
     until_status(first, "paused")
-    [offer] = offers()
+    [offer] = offers({})
     assert offer.text == (
         "digits-mlp on fake is paused at step 0 of 60. ondevice will train after it."
     )

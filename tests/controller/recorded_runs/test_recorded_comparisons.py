@@ -34,7 +34,7 @@ def test_a_comparison_is_told_by_engines_model_and_start(runs: list[Run]) -> Non
     assert found.runs == tuple(run.id for run in runs)
     assert found.started == start_text(started_at(runs[0].spec))
     [option] = comparison_options()
-    assert option["detail"] == f"{found.title}, {found.started}"
+    assert option["detail"] == f"{found.title}, lr 0.001, batch 10, 1 epoch, {found.started}"
 
 
 @pytest.mark.fault

@@ -16,10 +16,11 @@ from workbench.controller.forms.setting_texts import (
     write_texts,
 )
 from workbench.controller.setup import COMPARISON_STEPS, TRAINING_ONLY, Setup, loss_of
+from workbench.errors import with_full_stop
 from workbench.models import Model
 from workbench.settings.requires_grad import trainable_names
 
-COMPARISON_ONLY = ("comparison_steps", "quiet_s")
+OF_COMPARE = ("comparison_steps", "quiet_s")
 """Settings that only a comparison takes."""
 NAMING_PARAMETERS = ("requires_grad", "lora.targets")
 """Settings that name parameters of a model."""
@@ -70,13 +71,36 @@ class TypedSettings:
         Args:
             step: "train" or "compare": only those that prevent it from starting; empty: all.
         """
+        return [*(FIELDS[name].label for name in self._problems(step)), *self.wrong_options]
+
+    def refusal(self, step: str = "") -> str:
+        """Why settings are refused, in sentences: of one, its value and the reason.
+
+        Args:
+            step: as for `wrong`; the step in which a setting stands is told where it is another.
+        """
+        problems, labels = self._problems(step), self.wrong(step)
+        if not labels:
+            return ""
+        places = {"Compare" if name in OF_COMPARE else "Train": None for name in problems}
+        places |= {"Train": None} if self.wrong_options else {}
+        elsewhere = " and ".join(each for each in places if each.lower() != step)
+        where = f" (in {elsewhere})" if elsewhere else ""
+        if len(labels) > 1 or not problems:
+            says = "The field says" if len(labels) == 1 else "Each field says"
+            return f"{wrong_settings(len(labels))}: {', '.join(labels)}{where}. {says} why."
+        [(name, why)] = problems.items()
+        value = "" if repr(self.texts.get(name)) in why else f" {self.texts.get(name, '')}".rstrip()
+        return f"{wrong_settings(1)}: {labels[0]}{value}{where}. {with_full_stop(why)}"
+
+    def _problems(self, step: str) -> dict[str, str]:
+        """The problems of the fields of `wrong`, in the order of the forms."""
         problems = {n: why for n, why in self.read.problems.items() if applies(n, self.texts)}
         if step == "train":
-            problems = {name: why for name, why in problems.items() if name not in COMPARISON_ONLY}
+            problems = {name: why for name, why in problems.items() if name not in OF_COMPARE}
         elif step == "compare":
             problems = {n: why for n, why in problems.items() if not _of_training(n, why)}
-        own = [field.label for name, field in FIELDS.items() if name in problems]
-        return [*own, *self.wrong_options]
+        return {name: problems[name] for name in FIELDS if name in problems}
 
     def type(self, name: str, text: str) -> None:
         """Set the text of one field; empty: its default."""
@@ -202,7 +226,7 @@ class TypedSettings:
         self._setup.federation = further.get("federation")
         self._setup.comparison_steps = further.get("comparison_steps", COMPARISON_STEPS)
         self._setup.quiet_s = further.get("quiet_s", 0.0)
-        self._setup.refusals = {step: refusal(self.wrong(step)) for step in ("train", "compare")}
+        self._setup.refusals = {step: self.refusal(step) for step in ("train", "compare")}
         for callback in self._observers:
             callback()
 
@@ -229,14 +253,6 @@ def _of_training(name: str, problem: str) -> bool:
     """Whether the problem of a field does not concern a comparison."""
     federated = name.partition(".")[0] == "federation" or ELSEWHERE.get(name) == problem
     return federated or name == "detached" or name in TRAINING_ONLY
-
-
-def refusal(labels: Sequence[str]) -> str:
-    """Why settings are refused, from the labels of the wrong fields; empty where there is none."""
-    if not labels:
-        return ""
-    says = "The field says" if len(labels) == 1 else "Each field says"
-    return f"{wrong_settings(len(labels))}: {', '.join(labels)}. {says} why."
 
 
 def wrong_settings(count: int) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from workbench.controller.jobs.job import Job
+from workbench.controller.jobs.model_to_resume import is_in_notebook
 from workbench.controller.jobs.outcome import listed, name_of
 from workbench.controller.jobs.training import Training
 from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparisons
@@ -42,8 +43,12 @@ class Offer(NamedTuple):
     """The job of several engines of which it is a run, which goes on; None: it is resumed alone."""
 
 
-def offers() -> list[Offer]:
-    """Offers of the working directory, newest first."""
+def offers(names: Mapping[str, Any]) -> list[Offer]:
+    """Offers of the working directory, newest first.
+
+    Args:
+        names: the objects of the notebook by name.
+    """
     waiting = _waiting_runs()
     if not waiting:
         return []
@@ -67,7 +72,10 @@ def offers() -> list[Offer]:
             if after := Training.waiting_after(run):
                 text += f" {listed(after)} will train after it."
             if ended and _needs_model(run):
-                text += f" It needs your own {run.spec['model']}, chosen in Model."
+                own = str(run.spec["model"])
+                there = f"It goes on with {own} of this notebook."
+                needed = f"It needs your own {own}, chosen in Model."
+                text += f" {there if is_in_notebook(run, names) else needed}"
             found[run.id] = Offer(run.id, action, text, run)
     return list(found.values())[:OFFERED]
 

@@ -9,7 +9,7 @@ from workbench.compare.record import SavedComparison, comparisons_folder
 from workbench.errors import RunFolderError
 from workbench.runs import load_run
 from workbench.runs.record.duration import started_at
-from workbench.runs.run_title import start_text
+from workbench.runs.run_title import main_settings, start_text
 
 MOST = 50
 """How many are listed; an older one can be typed."""
@@ -23,13 +23,15 @@ class RecordedComparison(NamedTuple):
     """Its engines and model, or why it cannot be opened."""
     runs: tuple[str, ...] = ()
     """Ids of its runs."""
+    settings: str = ""
+    """The main ones of its first run, as "lr 0.01, batch 32, 300 steps"; empty as `started`."""
     started: str = ""
     """When, as "23 Nov 14:05:12"; empty if that is not recorded."""
 
     @property
     def text(self) -> str:
-        """What is compared, and when."""
-        return f"{self.title}, {self.started}".rstrip(", ")
+        """What is compared, with which settings, and when."""
+        return ", ".join(filter(None, (self.title, self.settings, self.started)))
 
 
 def recorded_comparisons() -> list[RecordedComparison]:
@@ -51,12 +53,12 @@ def _read(path: Path) -> RecordedComparison:
         return RecordedComparison(path.stem, str(error))
     ids, engines = tuple(saved.runs.values()), ", ".join(saved.engines)
     try:
-        specs = [load_run(run_id).spec for run_id in ids]
+        runs = [load_run(run_id) for run_id in ids]
     except RunFolderError:
         gone = "a run of it was removed or cannot be read"
         return RecordedComparison(path.stem, f"{engines}: {gone}", ids)
-    if not specs:
+    if not runs:
         return RecordedComparison(path.stem, engines)
-    models = ", ".join(dict.fromkeys(str(spec["model"]) for spec in specs))
-    started = start_text(started_at(specs[0]))
-    return RecordedComparison(path.stem, f"{engines} on {models}", ids, started)
+    models = ", ".join(dict.fromkeys(str(run.spec["model"]) for run in runs))
+    settings, started = main_settings(runs[0].config), start_text(started_at(runs[0].spec))
+    return RecordedComparison(path.stem, f"{engines} on {models}", ids, settings, started)

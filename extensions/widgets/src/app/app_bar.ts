@@ -121,8 +121,8 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
       const tab = tabs.get(step.name);
       if (!tab) return;
       const chosen = step.name === selected;
-      // When the kernel is gone, the state of what was in progress is unknown.
-      const lost = gone && step.state === "busy";
+      // When the kernel is gone, nothing can be done, and the state of what was in progress is unknown.
+      const lost = gone && step.state !== "done";
       const state = lost ? "needs" : step.state;
       const text = lost ? "the kernel is gone" : unbroken(step.note);
       tab.setAttribute("aria-selected", String(chosen));

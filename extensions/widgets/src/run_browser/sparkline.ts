@@ -43,5 +43,5 @@ export function sparkline(curve: Float32Array): SVGSVGElement {
 export function sparklineText(curve: Float32Array): string {
   const finite = curve.filter(Number.isFinite);
   if (finite.length === 0) return "no loss";
-  return `loss from ${(finite[0] as number).toPrecision(3)} to ${(finite.at(-1) as number).toPrecision(3)}`;
+  return `loss, averaged, from ${(finite[0] as number).toPrecision(3)} to ${(finite.at(-1) as number).toPrecision(3)}`;
 }

@@ -94,12 +94,14 @@ describe("the bar", () => {
     expect(document.activeElement).toBe(tabs()[0]);
   });
 
-  it("says of a step that was in progress that its kernel is gone", () => {
-    shown.model.receive("steps", [step("model", "done", "digits-mlp"), step("train", "busy", "in progress")]);
+  it("says of every step that is not done that its kernel is gone", () => {
+    const ready = step("compare", "ready", "ready");
+    shown.model.receive("steps", [step("model", "done", "digits-mlp"), step("train", "busy", "in progress"), ready]);
     shown.model.lose();
     expect(tabs().map((tab) => tab.getAttribute("aria-label"))).toEqual([
       "model, done: digits-mlp",
       "train, needs something: the kernel is gone",
+      "compare, needs something: the kernel is gone",
     ]);
   });
 

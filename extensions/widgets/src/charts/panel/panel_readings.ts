@@ -71,7 +71,7 @@ export class PanelReadings {
     const { showsRates, context } = this.state;
     if (!showsRates) return this.windowText();
     const going = this.windowText(context.curves().filter(({ key }) => context.rates()[key] === undefined));
-    return going ? `${context.ratesNote()}; of those in progress, ${going}` : context.ratesNote();
+    return going ? `${context.ratesNote()}; in progress: ${going}` : context.ratesNote();
   }
 
   windowText(curves = this.state.context.curves()): string {
@@ -114,7 +114,11 @@ export class PanelReadings {
     const ends = this.state.range.map((end) => stepAt(curves[0]?.curve.overview ?? Blocks.none, context.axis(), end));
     const same = coinciding(curves, ends as [number, number], logarithmic);
     if (same.length === 0) return "";
-    return same.length === curves.length ? "curves coincide" : `${same.length} of ${curves.length} coincide`;
+    const lasts = same.map(({ curve }) => curve.overview.lastStep);
+    const upTo = Math.min(...lasts);
+    // In a comparison in progress one engine is ahead, and what stands beside the names is of other steps.
+    const where = upTo < Math.min(Math.max(...lasts), ends[1] as number) ? ` up to ${context.stepName()} ${upTo.toLocaleString("en")}` : "";
+    return `${same.length === curves.length ? "curves" : `${same.length} of ${curves.length}`} coincide${where}`;
   }
 
   /** Where something went wrong with the loss of a curve; with its name where there are others. */

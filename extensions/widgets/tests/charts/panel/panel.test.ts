@@ -151,6 +151,20 @@ describe("a chart", () => {
     expect(chart.root.querySelector(".wb-coincident")?.textContent).toBe("");
   });
 
+  it("of the loss says how far curves look like one where one is ahead", () => {
+    const losses = Array.from({ length: 22 }, (_, index) => 1 / (index + 1));
+    const curves = () => ["a", "b"].map((key) => look(key));
+    state = new ViewState(storeOf(part("a", 0, losses), part("b", 0, losses.slice(0, 21))), { ...state.context, curves });
+    const chart = new Panel("loss", state, listener);
+    const text = () => {
+      chart.describe();
+      return chart.root.querySelector(".wb-coincident")?.textContent;
+    };
+    expect(text()).toBe("curves coincide up to step 21");
+    state.window = [2, 19];
+    expect(text()).toBe("curves coincide");
+  });
+
   it("of the loss compares curves as they are drawn", () => {
     const falls = (floor: number) => Array.from({ length: 60 }, (_, index) => Math.max(floor, 2.3 * 0.7 ** index));
     let scale = "linear";
@@ -191,7 +205,7 @@ describe("a chart", () => {
     const values = [...chart.root.querySelectorAll(".wb-legend-value")].map((value) => value.textContent);
     expect(values).toEqual(["40.0", "32.0"]);
     const unit = chart.root.querySelector(".wb-unit")?.textContent;
-    expect(unit).toBe("samples/s, mean of the run; of those in progress, mean of the last 10 steps");
+    expect(unit).toBe("samples/s, mean of the run; in progress: mean of the last 10 steps");
   });
 
   it("of the loss says what is waited for, and the others do not repeat it", () => {
