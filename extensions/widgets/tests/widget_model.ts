@@ -10,7 +10,7 @@ export class WidgetModel<Traits extends object> {
   readonly sent: unknown[] = [];
   readonly sentBuffers: ArrayBuffer[][] = [];
   private unsaved: Partial<Traits> = {};
-  private listeners: [string, () => void][] = [];
+  private listeners: [string, (content?: unknown) => void][] = [];
 
   constructor(private readonly traits: Traits) {}
 
@@ -42,11 +42,11 @@ export class WidgetModel<Traits extends object> {
     for (const [event, listener] of this.listeners) if (event === "comm_live_update") listener();
   }
 
-  on(event: string, listener: () => void): void {
+  on(event: string, listener: (content?: unknown) => void): void {
     this.listeners.push([event, listener]);
   }
 
-  off(event: string, listener: () => void): void {
+  off(event: string, listener: (content?: unknown) => void): void {
     this.listeners = this.listeners.filter(([of, each]) => of !== event || each !== listener);
   }
 
@@ -54,6 +54,11 @@ export class WidgetModel<Traits extends object> {
   receive<Name extends keyof Traits>(name: Name, value: Traits[Name]): void {
     this.traits[name] = value;
     this.tell(name);
+  }
+
+  /** A message of the kernel. */
+  hear(content: unknown): void {
+    for (const [event, listener] of this.listeners) if (event === "msg:custom") listener(content);
   }
 
   private tell(name: keyof Traits): void {

@@ -59,6 +59,10 @@ class AppBar(anywidget.AnyWidget):
             self.machine = "busy" if load.busy else "quiet"
             self.machine_share = load.share_text if load.busy else ""
 
+    def show_results(self) -> None:
+        """Scroll to the results of the shown step, where a user works in the page."""
+        self.send({"kind": "results"})
+
     def show_verdict(self, summary: str, sentence: str) -> None:
         """Show what a comparison that has ended came to, in few words and in many; "": nothing."""
         with self.hold_sync():

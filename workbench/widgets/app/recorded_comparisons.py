@@ -101,6 +101,7 @@ class RecordedComparisons:
             try:
                 self._comparison.show(load_comparison(comparison_id))
                 self._show(comparison_code(comparison_id), "recorded comparison")
+                self._bar.show_results()
                 self.field.description = recorded_comparison(comparison_id).text
                 self._report(
                     f"The step Compare shows a recorded comparison: {self.field.description}."

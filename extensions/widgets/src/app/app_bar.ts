@@ -10,6 +10,7 @@ import { widget } from "../widget";
 import { onKernelGone } from "./kernel";
 import { unbroken } from "../number_format";
 import "./page.css";
+import { isOutOfView, isScrolled, toTop } from "./page_scroll";
 import { Presentation } from "./presentation";
 
 interface Step {
@@ -166,8 +167,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
       const begins = !changes && !busy && isBusy() && isOutOfView(panel(selected)?.querySelector(".wb-main"));
       busy = isBusy();
       if (used && (begins || (changes && (scrolled || isScrolled(at) || window.innerHeight <= LOW_WINDOW)))) {
-        at.scrollIntoView({ block: "start" });
-        at.scrollTop = 0; // in a presentation it is the page that scrolls
+        toTop(at);
       }
       if (changes) here = false;
       presentation ??= new Presentation(at, endPresentation);
@@ -261,6 +261,11 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     if (views.changing === null) selected = model.get("selected");
   });
   model.on("change", update);
+  model.on("msg:custom", ({ kind }: { kind: string }) => {
+    const at = page();
+    const used = at?.contains(document.activeElement);
+    if (kind === "results" && at && used && isOutOfView(panel(selected)?.querySelector(".wb-main"))) toTop(at);
+  });
   onKernelGone(
     model,
     () => {
@@ -275,21 +280,6 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     if (views.filling === own) views.filling = null;
   });
   update();
-}
-
-/** Whether the head of a page is out of view, or kept in view over what was scrolled beneath it. */
-function isScrolled(page: HTMLElement): boolean {
-  const { top } = page.getBoundingClientRect();
-  const bar = page.querySelector(".wb-top");
-  return page.scrollTop > 0 || top < 0 || top >= window.innerHeight || (bar !== null && bar.getBoundingClientRect().top > top + 1);
-}
-
-/** Whether the results of a step begin above or below what is seen. */
-function isOutOfView(results: Element | null | undefined): boolean {
-  if (!results) return false;
-  const { top } = results.getBoundingClientRect();
-  const bar = results.closest(".wb-page")?.querySelector(".wb-top");
-  return top < (bar?.getBoundingClientRect().bottom ?? 0) - 1 || top >= window.innerHeight;
 }
 
 function toggle(text: string, hint: string): HTMLButtonElement {

@@ -85,6 +85,26 @@ describe("the bar", () => {
     expect(moved).toEqual([page()]);
   });
 
+  it("brings results that the kernel has shown into view, where a user works in the page", () => {
+    const main = document.createElement("div");
+    const field = document.createElement("input");
+    main.className = "wb-main";
+    main.getBoundingClientRect = () => ({ top: -400 }) as DOMRect;
+    page().querySelector(".wb-step-train")?.append(main, field);
+    tabs()[1]?.click();
+    const moved: Element[] = [];
+    page().scrollIntoView = () => void moved.push(page());
+    (document.activeElement as HTMLElement | null)?.blur();
+    shown.model.hear({ kind: "results" });
+    expect(moved).toEqual([]);
+    field.focus();
+    shown.model.hear({ kind: "results" });
+    expect(moved).toEqual([page()]);
+    main.getBoundingClientRect = () => ({ top: 200 }) as DOMRect;
+    shown.model.hear({ kind: "results" });
+    expect(moved).toHaveLength(1);
+  });
+
   it("takes the focus where the panel that has it is hidden, as after Compare in the step Runs", () => {
     const inside = document.createElement("button");
     page().querySelector(".wb-step-train")?.append(inside);
