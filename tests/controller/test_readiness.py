@@ -155,3 +155,18 @@ def test_a_profile_in_progress_is_not_replaced_by_what_else_becomes_known() -> N
     assert told[-1].message == "The profile was stopped."
     readiness.update()
     assert "digits-mlp is ready" in told[-1].message
+
+
+def test_generated_artifacts_do_not_hide_a_wrong_setting() -> None:
+    told: list[State] = []
+    typed = TypedSettings(Setup())
+    readiness = Readiness(told.append, typed)
+    readiness.show_model(wb.load_model("digits-mlp"))
+    typed.type("epochs", "many")
+    prediction: Any = object()
+    readiness.show_prediction(prediction)
+    assert told[-1].message.startswith(
+        "Generated the artifacts of digits-mlp, with their graphs. 1 "
+    )
+    assert "Epochs (in Train)" in told[-1].message
+    assert told[-1].level == "idle"

@@ -10,7 +10,7 @@ from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
 from workbench.controller.model.sources import LossProblem, lacks_example
-from workbench.controller.state import State
+from workbench.controller.state import Level, State
 from workbench.controller.tasks import TASKS
 from workbench.controller.tasks.task import TaskState
 from workbench.controller.view import View
@@ -109,7 +109,9 @@ class Readiness(View):
             self._generating = f"Generating {of}: {doing} …"
             self.update()
         elif prediction is not None:
-            self._show(State("idle", "done", f"Generated {of}, with their graphs."))
+            generated, wrong = f"Generated {of}, with their graphs.", self._wrong_settings()
+            level: Level = "idle" if wrong else "done"
+            self._show(State("idle", level, f"{generated} {wrong}".rstrip()))
         elif problem:
             self.update()
         else:
@@ -167,13 +169,20 @@ class Readiness(View):
         else:
             self._show(self.choose)
 
+    @property
+    def _has_both_buttons(self) -> bool:
+        return self.hint == PRESS_EITHER
+
+    def _wrong_settings(self) -> str:
+        """Why settings are refused, in sentences; empty: they are not."""
+        return self._typed.refusal("" if self._has_both_buttons else "train")
+
     def _ready_text(self, name: str) -> str:
         """What can be pressed, and what is typed that prevents the rest."""
-        whole = self.hint == PRESS_EITHER  # else there is one button only
-        wrong = self._typed.refusal("" if whole else "train")
+        wrong = self._wrong_settings()
         if not wrong:
             return f"{name} is ready{self._typed.trained_text}. {self.hint}".rstrip()
-        if whole:
+        if self._has_both_buttons:
             for step in ("train", "compare"):
                 if not self._typed.wrong(step):
                     return f"{wrong} {step.capitalize()} does not use it."

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import pytest
+
 from workbench.compare.recorded_runs.final_losses import FinalLosses
 from workbench.compare.recorded_runs.run_verdict import unpaired_verdict
 
@@ -47,3 +49,15 @@ def test_a_ratio_that_is_not_to_be_trusted_follows_the_doubt() -> None:
     assert doubt == "The machine was busy."
     assert measured.startswith("As measured, b is 2.0 times as fast as a; measured separately")
     assert found[1:3] == ("machine was busy", "busy")
+
+
+@pytest.mark.parametrize(("differing", "told"), [("learning_rate", False), ("batch_size", True)])
+def test_on_a_busy_machine_speed_is_not_told_of_settings_that_do_not_change_it(
+    differing: str, told: bool
+) -> None:
+    ratios = {"a": 1.0, "b": 3.1}
+    found = unpaired_verdict(ratios, "a", differing=[differing], busy="The machine was busy.")
+    assert ("3.1 times as fast" in found.sentence) is told
+    assert found.level == "busy"
+    quiet = unpaired_verdict(ratios, "a", differing=[differing])
+    assert "3.1 times as fast" in quiet.sentence

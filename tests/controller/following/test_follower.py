@@ -21,6 +21,7 @@ from workbench.machine.load import Load
 from workbench.runs import Run
 
 STARTED = {"event": "started", "pid": 1, "engine": "fake"}
+BUILT = {"event": "built", "rss_before_bytes": 1}
 
 
 class GoesOn(View):
@@ -243,13 +244,25 @@ def test_an_engine_that_was_stopped_alone_has_no_steps_left() -> None:
 
 
 def test_the_epoch_is_that_of_the_engine_whose_step_is_told() -> None:
-    ahead = write_run("a", [STARTED, steps(1, [0.1] * 7)], engine="pytorch", steps=30)
-    behind = write_run("b", [STARTED, steps(1, [0.1])], engine="ondevice", steps=30)
+    ahead = write_run("a", [STARTED, BUILT, steps(1, [0.1] * 7)], engine="pytorch", steps=30)
+    behind = write_run("b", [STARTED, BUILT, steps(1, [0.1])], engine="ondevice", steps=30)
     runs = {"pytorch": ahead, "ondevice": behind}
     states: list[State] = []
     comparison = Comparison("c", make_plan(30, 2), [*runs], runs=runs)
     Follower(ComparisonJob(comparison), View(), states.append).poll()
     assert states[-1].detail == "step 7 of 30, epoch 3"
+
+
+def test_a_comparison_is_starting_until_its_last_engine_has_started() -> None:
+    """Else what its start takes would count as the pace of the steps."""
+    first = write_run("a", [STARTED, BUILT, steps(1, [0.1])], engine="pytorch", steps=30)
+    last = write_run("b", [STARTED], engine="ondevice", steps=30)
+    states: list[State] = []
+    comparison = Comparison(
+        "c", make_plan(30, 2), ["pytorch", "ondevice"], runs={"a": first, "b": last}
+    )
+    Follower(ComparisonJob(comparison), View(), states.append).poll()
+    assert (states[-1].status, states[-1].detail, states[-1].left_s) == ("starting", "0 s", -1.0)
 
 
 def test_the_pace_is_measured_anew_whenever_training_begins_or_goes_on(

@@ -112,6 +112,10 @@ def test_artifacts_are_generated_for_a_model_with_right_settings_alone() -> None
         assert step.button.enabled
         step.controller.typed.type("epochs", "many")  # no artifacts depend on it
         assert step.button.enabled
+        step.controller.typed.type("loss", "mse")  # its data have class numbers
+        until(lambda: not step.button.enabled)
+        step.controller.typed.type("loss", "")
+        until(lambda: step.button.enabled)
         # Nothing of a model stays beside the next one, which is still being built or is none.
         step.controller.choose_model("no-such-model")
         until(lambda: not step.tree.parameters)

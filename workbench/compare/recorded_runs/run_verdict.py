@@ -15,6 +15,8 @@ MOST_RATIOS = 2
 """Of more runs, the sentence has the highest ratio and the lowest."""
 MOST_SETTINGS = 4
 """Largest number of settings that are named."""
+OF_NO_SPEED = frozenset({"learning_rate", "seed", "weight_decay", "steps", "epochs"})
+"""Settings that do not change the throughput: of a busy machine what differs is its load alone."""
 NO_LOSSES = FinalLosses("")
 
 
@@ -48,6 +50,8 @@ def unpaired_verdict(
         for name, ratio in ratios.items()
         if name not in (reference, *unlike) and math.isfinite(ratio)
     }
+    if busy and differing and OF_NO_SPEED.issuperset(differing):
+        known = {}
     apart = _unlike(reference, speeds or {}, unlike)
     sentences = [each for each in (losses.sentence, _settings(differing)) if each]
     line = len(sentences)

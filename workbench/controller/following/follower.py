@@ -83,7 +83,7 @@ class Follower:
         self._losses: dict[str, IncidentWatch] = {}
         self._total_steps = 0
         self._started = time.monotonic()
-        """When the engine that started last has started."""
+        """When the comparison, or the engine that started last, has started."""
         self._waits_since = math.inf
         """When the last new step was seen, or training began or went on; infinite meanwhile."""
         self._step_s = 0.0
@@ -135,7 +135,7 @@ class Follower:
         """Report the points that were written since the last call."""
         for engine, run in self.job.runs.items():
             if engine not in self._readers:
-                if self._readers:
+                if self._readers and not self._compares:
                     self._started = time.monotonic()
                 self._readers[engine] = run.follow()
                 self._total_steps = run.progress.total_steps

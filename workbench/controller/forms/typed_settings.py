@@ -165,8 +165,7 @@ class TypedSettings:
     @property
     def problems(self) -> dict[str, str]:
         """The problem to show at each field: those of `read`, and that the loss does not fit the
-        dataset. This is said as a problem of the data too, without which artifacts can be
-        generated all the same."""
+        dataset, which is said as a problem of the data too."""
         loss, why = self._unfit
         unfit = {"loss": why} if why and loss == self._loss else {}
         return {**unfit, **self.read.problems}

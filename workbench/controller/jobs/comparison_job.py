@@ -32,7 +32,10 @@ class ComparisonJob:
 
     @property
     def status(self) -> str:
-        return self.comparison.status
+        """That of the comparison; `starting` until the last engine has started."""
+        status = self.comparison.status
+        starts = any(run.status == "starting" for run in self.runs.values())
+        return "starting" if status == "running" and starts else status
 
     @property
     def doing(self) -> str:

@@ -142,8 +142,9 @@ class ArtifactBuilder(StandaloneStep):
         return {name: settings.get(name) for name in names}
 
     def can_generate(self) -> bool:
-        """Whether a model is loaded, and no setting that its artifacts depend on is wrong."""
-        wrong = {*SHOWN, "requires_grad"} & {*self.controller.typed.read.problems}
+        """Whether a model is loaded, and no setting that its artifacts depend on is wrong or does
+        not fit its data."""
+        wrong = {*SHOWN, "requires_grad"} & {*self.controller.typed.problems}
         return self.model is not None and not wrong
 
     def _on_typed(self) -> None:

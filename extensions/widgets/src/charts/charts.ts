@@ -11,7 +11,7 @@ import type { AxisName } from "./series/axis";
 import { DetailLoader } from "./detail";
 import { download } from "../download";
 import { isKernelGone } from "../app/kernel";
-import { element, setAttribute, setText } from "../element";
+import { element, setText } from "../element";
 import { cancelDraw, drawSoon } from "../frame";
 import { followGestures } from "./gestures";
 import { METRICS } from "./series/line";
@@ -182,6 +182,7 @@ export default () => {
       onReset: reset,
       onTable: (shown) => {
         panels.forEach((panel) => panel.showTable(shown));
+        together.classList.toggle("wb-tabled", shown);
         draw();
       },
       onSave: (format) => {
@@ -215,7 +216,7 @@ export default () => {
       // the browser then lays it out once for all charts.
       panels.forEach((panel) => panel.place());
       const three = panels.some((panel) => panel.root.hidden);
-      setAttribute(together, "class", three ? "wb-panels wb-three" : "wb-panels");
+      together.classList.toggle("wb-three", three);
       panels.forEach((panel) => panel.draw());
       panels.forEach((panel) => panel.describe());
       toolbar.nameSteps(model.get("step_name"));

@@ -84,7 +84,7 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
     return [name, under];
   }
   const by = row.name && !beside.has("engine") && row.trainedBy;
-  const facts = [row.settings, row.name && row.model, by, row.dataset, part].filter(Boolean).join(" · ");
+  const facts = [by, row.settings, row.name && row.model, row.dataset, part].filter(Boolean).join(" · ");
   under.append(element("span", { class: "wb-run-facts", title: facts }, facts));
   if (row.notes) under.append(element("span", { class: "wb-run-notes", title: row.notes }, row.notes));
   return ended ? [name, under, element("span", { class: "wb-run-why", title: row.reason }, row.reason)] : [name, under];
@@ -125,6 +125,12 @@ function fillSteps(row: RunRow): (Node | string)[] {
   return under ? [steps, element("small", {}, under)] : [steps];
 }
 
+/** What another engine of a comparison took is no time of this one. */
+function fillDuration(row: RunRow): (Node | string)[] {
+  const text = known(row.durationS, formatDuration);
+  return row.comparison ? [text, element("small", { title: "The turns of the other engines included." }, "with turns")] : [text];
+}
+
 function fillStarted(row: RunRow): (Node | string)[] {
   if (row.started === null) return ["–"];
   const date = new Date(1000 * row.started);
@@ -153,7 +159,7 @@ export const COLUMNS: Column[] = [
   { key: "metric", label: "Metric", description: "Of the last evaluation of the test split", width: 96, rank: 4, fill: (row) => [formatMetric(row), ...(row.metric === null ? [] : [element("small", {}, METRIC_LABELS[row.metricName] ?? row.metricName)])] },
   { key: "samplesPerS", label: "Throughput", unit: "samples/s", description: "Median over the run after its warm-up, in twenty parts or the rounds of its comparison; in progress: mean so far; ≈: mean of a sample of the steps", width: 106, rank: 5, fill: fillThroughput },
   { key: "steps", label: "Steps", description: "Optimizer steps taken; of federated training its rounds", width: 92, rank: 8, fill: fillSteps },
-  { key: "durationS", label: "Duration", description: "From launch to end; pauses are included, and the turns of the other engines in a comparison", width: 96, rank: 7, fill: (row) => [known(row.durationS, formatDuration)] },
+  { key: "durationS", label: "Duration", description: "From launch to end; pauses are included, and the turns of the other engines in a comparison", width: 96, rank: 7, fill: fillDuration },
   { key: "started", label: "Started", description: "When the run was first launched", width: 104, rank: 6, fill: fillStarted },
 ];
 

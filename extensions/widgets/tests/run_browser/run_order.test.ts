@@ -139,7 +139,7 @@ describe("the columns", () => {
     const shared = texts(2000, { ...run, trainedBy: "ondevice × 8" });
     expect(shared[0]).toBe("digits-mlp · ondevice × 8");
     const renamed = { ...run, name: "mine" };
-    expect(texts(340, renamed)[1]).toBe("completeddigits-mlp · ondevice · digits");
+    expect(texts(340, renamed)[1]).toBe("completedondevice · digits-mlp · digits");
     expect(texts(2000, renamed)[1]).toBe("digits-mlp · digits");
     expect(texts(2000, { ...run, comparison: "20261128" })[1]).toBe("digits · in a comparison");
     expect(matches({ ...run, comparison: "20261128" }, ["comparison"], NO_FILTERS)).toBe(true);
