@@ -1,6 +1,6 @@
 // What the module of each widget exports.
 //
-// anywidget (0.9 to 0.11) gives up a model whose module is not loaded after 2 s. Its views are shown
+// anywidget 0.11 gives up a model whose module is not loaded after 2 s. Its views are shown
 // all the same, but what the kernel sends to it from then on is dropped: a page that was opened while
 // training keeps the processors busy would look alive and never change. Here such a message is
 // handed to the class that anywidget's model extends, and what was missed is asked for.

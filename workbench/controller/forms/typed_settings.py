@@ -90,7 +90,8 @@ class TypedSettings:
             says = "The field says" if len(labels) == 1 else "Each field says"
             return f"{wrong_settings(len(labels))}: {', '.join(labels)}{where}. {says} why."
         [(name, why)] = problems.items()
-        value = "" if repr(self.texts.get(name)) in why else f" {self.texts.get(name, '')}".rstrip()
+        text = self.texts.get(name, "")
+        value = f" {text}" if text and repr(text) not in why else ""
         return f"{wrong_settings(1)}: {labels[0]}{value}{where}. {with_full_stop(why)}"
 
     def _problems(self, step: str) -> dict[str, str]:

@@ -25,6 +25,7 @@ class ComparisonJob:
         self.resume = comparison.resume
         self.plot = comparison.plot
         self._stopping = Stopping()
+        self._all_started = False
 
     @property
     def runs(self) -> dict[str, Run]:
@@ -34,8 +35,11 @@ class ComparisonJob:
     def status(self) -> str:
         """That of the comparison; `starting` until the last engine has started."""
         status = self.comparison.status
-        starts = any(run.status == "starting" for run in self.runs.values())
-        return "starting" if status == "running" and starts else status
+        if status != "running":
+            return status
+        if not self._all_started:  # then known: each look at a run reads files while it is measured
+            self._all_started = all(run.status != "starting" for run in self.runs.values())
+        return status if self._all_started else "starting"
 
     @property
     def doing(self) -> str:

@@ -157,7 +157,7 @@ class ArtifactBuilder(StandaloneStep):
         self.footprint.outdated = True
         with self._timing:
             self._cancel()
-            if self.model is not None and not self.controller.typed.read.problems:
+            if self.model is not None and not self.controller.typed.problems:
                 self._again = threading.Timer(TYPING_S, self._generate_again)
                 self._again.daemon = True
                 self._again.start()

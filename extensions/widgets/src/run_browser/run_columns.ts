@@ -128,7 +128,7 @@ function fillSteps(row: RunRow): (Node | string)[] {
 /** What another engine of a comparison took is no time of this one. */
 function fillDuration(row: RunRow): (Node | string)[] {
   const text = known(row.durationS, formatDuration);
-  return row.comparison ? [text, element("small", { title: "The turns of the other engines included." }, "with turns")] : [text];
+  return row.comparison && row.durationS !== null ? [text, element("small", { title: "The turns of the other engines included." }, "with turns")] : [text];
 }
 
 function fillStarted(row: RunRow): (Node | string)[] {
