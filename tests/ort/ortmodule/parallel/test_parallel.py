@@ -28,7 +28,7 @@ PIECES = {name: case for name, case in CASES.items() if name.startswith("ddp-pie
 OTHERS = {name: case for name, case in CASES.items() if name not in PIECES}
 USUAL = [
     # Of "ddp", notebooks/03_scale_out.ipynb has the like.
-    *representative(OTHERS, every=0, always=("ddp-join", "fully-shard-reshard")),
+    *representative(OTHERS, every=0, always=("ddp-join", "fully-shard-reshard", "fsdp-1")),
     *representative(PIECES, every=0, always=["ddp-pieces-tied"]),
 ]
 TOLERANCE = 1e-6
