@@ -447,6 +447,10 @@ def test_inserted_code_is_the_cell_that_shift_enter_runs(open_notebook: MakeNote
     )
     expect(notebook.cell(2)).to_contain_text("after = 1")
     expect(page.locator(".jp-Notebook .jp-CodeCell")).to_have_count(3)
+    notebook.button("Insert as cell below").click()
+    below = notebook.cell(2).locator("[contenteditable]")
+    expect(below).to_be_focused(timeout=SLOW_MS)
+    expect(notebook.cell(3)).to_contain_text("after = 1")
 
 
 def test_the_theme_is_followed_live(open_notebook: MakeNotebook) -> None:

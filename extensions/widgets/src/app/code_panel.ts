@@ -51,11 +51,11 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   insert.addEventListener("click", (event) => {
     if (event.detail > 1) return; // of a double click, which would insert two cells
     const cell = el.closest(".jp-Cell");
-    const before = cell?.nextElementSibling ?? null;
-    const done = notebook !== undefined && insertCellBelow(notebook, model.get("page_id"), text());
-    said.textContent = done ? "Inserted." : "The cell of this page was not found.";
+    const known = [...(cell?.parentElement?.children ?? [])];
+    const below = notebook ? insertCellBelow(notebook, model.get("page_id"), text()) : 0;
+    said.textContent = below ? "Inserted." : "The cell of this page was not found.";
     // A page that fills the window covers the cell.
-    if (done && cell && !el.closest(".wb-presenting")) focusInserted(cell, before);
+    if (below && cell && !el.closest(".wb-presenting")) focusInserted(cell, below, known);
   });
   // Of the app, the picture of its last result keeps one.
   if (model.get("step")) keepViewPlaceholder(model, model.get("page_id"));

@@ -18,7 +18,7 @@ interface Outputs {
 
 export interface Notebook {
   model?: {
-    cells?: { length: number; get(index: number): { outputs?: Outputs } };
+    cells?: { length: number; get(index: number): { id?: string; outputs?: Outputs } };
     dirty: boolean;
     readOnly: boolean;
     getMetadata?(key: string): unknown;
@@ -100,8 +100,14 @@ async function isNewerOnDisk({ path, contentsModel }: Notebook): Promise<boolean
   }
 }
 
-/** Inserts a code cell below the one whose output shows the widget; false where there is none. */
-export function insertCellBelow(notebook: Notebook, pageId: string, source: string): boolean {
+/** Ids of the cells that were inserted since the page was loaded: the next one stands below them. */
+const inserted = new Set<string>();
+
+/**
+ * Inserts a code cell below the one whose output shows the widget, and below those inserted there
+ * before. Returns how many cells below it stands; 0 where no cell shows the widget.
+ */
+export function insertCellBelow(notebook: Notebook, pageId: string, source: string): number {
   const cells = notebook.model?.cells;
   for (let index = 0; cells && index < cells.length; index += 1) {
     const { outputs } = cells.get(index);
@@ -110,25 +116,31 @@ export function insertCellBelow(notebook: Notebook, pageId: string, source: stri
       if (view?.model_id !== pageId) continue;
       // Trusted as one that JupyterLab inserts: a cell that is not marks the whole notebook.
       const cell = { cell_type: "code", source: source.trimEnd(), metadata: { trusted: true } };
-      notebook.model?.sharedModel?.insertCell(index + 1, cell);
-      return true;
+      let at = index + 1;
+      while (at < cells.length && inserted.has(cells.get(at).id ?? "")) at += 1;
+      notebook.model?.sharedModel?.insertCell(at, cell);
+      const id = cells.get(at).id;
+      if (id) inserted.add(id);
+      return at - index;
     }
   }
-  return false;
+  return 0;
 }
 
 /** For so long, in milliseconds, a cell that was inserted is waited for: the notebook draws it. */
 const DRAWN_MS = 1000;
 
 /**
- * Gives the focus to the editor of the cell that follows `cell` in place of `before`, once it is
- * drawn: JupyterLab then selects it, so that Shift+Enter runs it.
+ * Gives the focus to the editor of the cell that stands `below` cells below `cell`, once it is drawn
+ * after those that are `known`: JupyterLab then selects it, so that Shift+Enter runs it.
  */
-export function focusInserted(cell: Element, before: Element | null): void {
+export function focusInserted(cell: Element, below: number, known: readonly Element[]): void {
   const until = performance.now() + DRAWN_MS;
   const look = () => {
-    const editor = cell.nextElementSibling?.querySelector<HTMLElement>(".jp-InputArea-editor [contenteditable]");
-    if (editor && cell.nextElementSibling !== before) editor.focus();
+    const siblings = [...(cell.parentElement?.children ?? [])];
+    const found = siblings[siblings.indexOf(cell) + below];
+    const editor = found?.querySelector<HTMLElement>(".jp-InputArea-editor [contenteditable]");
+    if (found && editor && !known.includes(found)) editor.focus();
     else if (performance.now() < until) requestAnimationFrame(look);
   };
   look();

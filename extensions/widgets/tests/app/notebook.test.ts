@@ -73,22 +73,27 @@ describe("saving the notebook", () => {
 });
 
 describe("a cell below the page", () => {
-  it("stands after the cell that shows the page", () => {
-    const inserted: [number, object][] = [];
+  it("stands after the cell that shows the page, and after those inserted before", () => {
     const output = { data: { [VIEW]: { model_id: "page" } } };
     const outputs = { length: 1, get: () => output, set: () => undefined };
-    const cells = [{}, { outputs }, {}];
+    const cells: { id: string; outputs?: typeof outputs; cell?: object }[] = [
+      { id: "above" },
+      { id: "page", outputs },
+      { id: "below" },
+    ];
     const notebook: Notebook = {
       model: {
-        cells: { length: 3, get: (index) => cells[index] ?? {} },
+        cells: { get length() { return cells.length; }, get: (index) => cells[index] ?? {} },
         dirty: false,
         readOnly: false,
-        sharedModel: { insertCell: (index, cell) => inserted.push([index, cell]) },
+        sharedModel: { insertCell: (index, cell) => cells.splice(index, 0, { id: `new ${cells.length}`, cell }) },
       },
     };
-    expect(insertCellBelow(notebook, "page", "1 + 1\n")).toBe(true);
-    expect(inserted).toEqual([[2, { cell_type: "code", source: "1 + 1", metadata: { trusted: true } }]]);
-    expect(insertCellBelow(notebook, "another", "1 + 1")).toBe(false);
+    expect(insertCellBelow(notebook, "page", "1 + 1\n")).toBe(1);
+    expect(cells[2]?.cell).toEqual({ cell_type: "code", source: "1 + 1", metadata: { trusted: true } });
+    expect(insertCellBelow(notebook, "page", "2 + 2")).toBe(2);
+    expect(cells.map((each) => each.id)).toEqual(["above", "page", "new 3", "new 4", "below"]);
+    expect(insertCellBelow(notebook, "another", "1 + 1")).toBe(0);
   });
 });
 
