@@ -23,9 +23,9 @@ COLUMNS = {
 }
 """The columns of the table and their meaning."""
 
-TEST_LOSS = "test_loss"
-"""Further column of recorded runs that were measured one by one: loss on the test split of the last
-evaluation, NaN without one. A comparison in lockstep does not evaluate."""
+TESTED = {"test_loss": "loss", "test_accuracy": "accuracy"}
+"""Further columns of recorded runs that were measured one by one, and what of the last evaluation
+on the test split they are; NaN without one. A comparison in lockstep does not evaluate."""
 
 MARK = "*"
 """Appended to the name of an engine with PyTorch fallbacks."""

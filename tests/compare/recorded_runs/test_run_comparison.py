@@ -93,9 +93,33 @@ def test_losses_of_other_data_do_not_compare() -> None:
     other.spec["dataset"] = "other rows"
     sentence = compare_runs([one, other]).verdict().sentence.replace("\n", " ")
     assert sentence.startswith("Their losses do not compare: they are of different datasets. ")
-    mean = recorded("same", 0.25, loss="mse")
-    sentence = compare_runs([one, mean]).verdict().sentence.replace("\n", " ")
-    assert sentence.startswith("Their losses do not compare: they are of different loss functions.")
+    assert "accuracy" not in sentence.lower()
+
+
+def test_accuracies_decide_between_loss_functions() -> None:
+    slow, fast = recorded("same", 0.5, engine="pytorch"), recorded("same", 0.25, loss="nll")
+    append(fast.folder.events_path, [{**EVALUATION, "step": 22, "loss": -9.0, "accuracy": 0.092}])
+    found = compare_runs([slow, fast])
+    lines = found.verdict().sentence.splitlines()
+    assert lines[0] == (
+        "Their losses do not compare: they are of different loss functions. Final test accuracy, "
+        "highest first: pytorch · loss function cross_entropy: 75.0 %; "
+        "fake · loss function nll: 9.2 %."
+    )
+    assert found.badge.startswith("highest final test accuracy 75.0 %: pytorch")
+    assert [*found.deciding_losses.by_run.values()] == [0.75, 0.092]
+    assert found.table()["test_accuracy"].tolist() == [0.75, 0.092]
+    third = recorded("same", 0.25, engine="ondevice")
+    sentence = compare_runs([slow, fast, third]).verdict().sentence
+    assert "loss function nll: another loss function (accuracy 9.2 %)." in sentence
+
+
+def test_a_test_loss_of_a_run_in_progress_is_not_final() -> None:
+    done = recorded("same", 0.5, engine="pytorch")
+    events = [steps(1, [0.25] * 22), {**EVALUATION, "loss": 0.25}]
+    going = write_run("same", events, engine="fake", steps=40, learning_rate=0.5)
+    sentence = compare_runs([done, going]).verdict().sentence
+    assert sentence.startswith("Test loss so far, lowest first: ")
 
 
 def test_a_run_on_other_data_is_left_out_of_the_losses() -> None:

@@ -45,3 +45,13 @@ def test_objects_of_the_workbench_are_those_of_a_cell_before() -> None:
     names = {"model": wb.load_model("digits-mlp"), "run": 7, "wb_run": 8}
     assert taken_names(names, []) == {"run", "wb_run"}
     assert taken_names(names, ["model"]) == {"run", "wb_run", "model"}
+
+
+def test_objects_whose_class_raises_are_the_notebooks() -> None:
+    class Hostile:
+        @property
+        def __class__(self) -> type:  # type: ignore[override]
+            raise ZeroDivisionError
+
+    names = {"run": Hostile(), "engine": Hostile()}
+    assert taken_names(names, []) == {"run", "engine"}

@@ -10,7 +10,7 @@ import pandas as pd
 
 from workbench.compare import COLUMNS, Verdict
 from workbench.compare.verdict import Level
-from workbench.widgets.compare.comparison_table import SHOWN, TEST_LOSS, ComparisonTable
+from workbench.widgets.compare.comparison_table import OF_APART, SHOWN, ComparisonTable
 
 
 def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
@@ -34,7 +34,7 @@ def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
     assert row["cells"]["status"] == "running"
     assert row["note"] == "PyTorch ran it."
     json.dumps(table.rows, allow_nan=False)
-    assert {column["key"] for column in table.columns} == set(SHOWN) - {TEST_LOSS} <= set(COLUMNS)
+    assert {column["key"] for column in table.columns} == set(SHOWN) - {*OF_APART} <= set(COLUMNS)
     assert table.columns[0]["unit"] == "samples/s, median of rounds"
     level = "busy"
     table.show(comparison)  # type: ignore[arg-type]

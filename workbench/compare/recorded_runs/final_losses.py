@@ -18,33 +18,44 @@ MOST_NAMED = 4
 
 class FinalLosses(NamedTuple):
     """The last test loss of each run that was tested; where fewer than two were, the loss of each
-    last batch."""
+    last batch; where the loss functions differ, the accuracies."""
 
     sentence: str
-    """The losses, lowest first, or why they do not compare; empty: there are fewer than two."""
+    """The figures, best first, or why they do not compare; empty: there are fewer than two."""
     what: str = ""
     """What they are, as "final test loss"."""
     by_run: Mapping[str, float] = MappingProxyType({})
-    """Those that are finite, lowest first; empty where they do not compare, or none is the
-    lowest."""
+    """Those that are finite, best first; empty where they do not compare, or none is the best."""
+    are_accuracies: bool = False
+    """Whether they are accuracies, 0 to 1, of which the highest is the best."""
 
     @property
-    def lowest(self) -> str:
-        """The lowest in a few words, as "lowest final test loss 0.2031: lr 0.01"; empty where there
+    def best(self) -> str:
+        """The best in a few words, as "lowest final test loss 0.2031: lr 0.01"; empty where there
         is none. What all names begin with is left out, as the end is cut off where there is little
         room."""
         if not self.by_run:
             return ""
-        name, loss = next(iter(self.by_run.items()))
+        name, value = next(iter(self.by_run.items()))
         one_start = len({each.partition(SEPARATOR)[0] for each in self.by_run}) == 1
         short = name.partition(SEPARATOR)[2] if one_start else ""
-        return f"lowest {self.what} {loss_text(loss)}: {short or name}"
+        superlative = "highest" if self.are_accuracies else "lowest"
+        return f"{superlative} {self.what} {self.text(value)}: {short or name}"
+
+    def text(self, value: float) -> str:
+        """One of the figures as it is written."""
+        return f"{percent(value)} %" if self.are_accuracies else loss_text(value)
 
 
-def test_loss(points: NewPoints) -> float:
-    """The loss on the test split of the last evaluation; NaN: there was none, or it is not
-    finite."""
-    return _number(_last_evaluation(points).get("loss"))
+def last_tested(points: NewPoints, name: str) -> float:
+    """The loss or accuracy on the test split of the last evaluation; NaN: there was none, or it is
+    not finite.
+
+    Args:
+        points: what was recorded.
+        name: "loss" or "accuracy" (0 to 1).
+    """
+    return _number(_last_evaluation(points).get(name))
 
 
 def final_losses(
@@ -62,11 +73,14 @@ def final_losses(
     if len(runs) < 2:
         return FinalLosses("")
     base = runs.get(reference) or next(iter(runs.values()))
+    ended = all(run.ended for run in runs.values())
     others = {name: other for name, run in runs.items() if (other := _unlike(run, base))}
     alike = [name for name in runs if name not in others]
     if len(alike) < 2:
         what = " and ".join(dict.fromkeys(f"{other}s" for other in others.values()))
-        return FinalLosses(f"Their losses do not compare: they are of different {what}.")
+        why = f"Their losses do not compare: they are of different {what}."
+        same_data = [name for name in runs if others.get(name) != "dataset"]
+        return _accuracies({name: points[name] for name in same_data}, ended, why)
     evaluations = {name: found for name in alike if (found := _last_evaluation(points[name]))}
     tested = len(evaluations) > 1
     final = {
@@ -89,8 +103,11 @@ def final_losses(
         between = sum(map(len, [*groups.values()][MOST_NAMED - 1 : -1]))
         texts[MOST_NAMED - 1 : -1] = [f"{between} others"]
     texts += [f"{name}: not tested" for name in alike if name not in final]
-    texts += [f"{name}: another {other}" for name, other in others.items()]
-    what = "final test loss" if tested else "loss of the last batch"
+    for name, other in others.items():
+        accuracy = math.nan if other == "dataset" else last_tested(points[name], "accuracy")
+        known = f" (accuracy {percent(accuracy)} %)" if math.isfinite(accuracy) else ""
+        texts.append(f"{name}: another {other}{known}")
+    what = _tested("loss", ended) if tested else "loss of the last batch"
     named = f"{what.capitalize()}, {'lowest first' if comparable else 'at different steps'}: "
     begins = named if len(groups) > 1 else f"{what.capitalize()} of "
     decided = comparable and _is_lowest(final, order)
@@ -109,6 +126,30 @@ def ratio_to_lowest(loss: float, lowest: float) -> str:
     if not known or loss_text(loss) == loss_text(lowest):
         return ""
     return f"{significant(loss / lowest)}×"  # noqa: RUF001
+
+
+def _tested(what: str, ended: bool) -> str:
+    return f"final test {what}" if ended else f"test {what} so far"
+
+
+def _accuracies(points: Mapping[str, NewPoints], ended: bool, why: str) -> FinalLosses:
+    """Those of runs whose losses do not compare, and `why` they do not."""
+    found = {name: last_tested(each, "accuracy") for name, each in points.items()}
+    known = {name: value for name, value in found.items() if math.isfinite(value)}
+    if len(known) < 2:
+        return FinalLosses(why)
+    order = sorted(known, key=known.__getitem__, reverse=True)
+    texts = [f"{name}: {percent(known[name])} %" for name in order]
+    if len(texts) > MOST_NAMED + 1:
+        texts[MOST_NAMED - 1 : -1] = [f"{len(texts) - MOST_NAMED} others"]
+    what = _tested("accuracy", ended)
+    one_is_best = percent(known[order[0]]) != percent(known[order[1]])
+    return FinalLosses(
+        f"{why} {what.capitalize()}, highest first: {'; '.join(texts)}.",
+        what,
+        {name: known[name] for name in order} if one_is_best else {},
+        are_accuracies=True,
+    )
 
 
 def _unlike(run: Run, reference: Run) -> str:

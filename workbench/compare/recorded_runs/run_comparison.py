@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workbench.compare.columns import COLUMNS, TEST_LOSS
+from workbench.compare.columns import COLUMNS, TESTED
 from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import (
     differences_frame,
@@ -16,7 +16,7 @@ from workbench.compare.differences import (
     settings_of,
 )
 from workbench.compare.load_comparison import measured_together, with_loads
-from workbench.compare.recorded_runs.final_losses import FinalLosses, final_losses, test_loss
+from workbench.compare.recorded_runs.final_losses import FinalLosses, final_losses, last_tested
 from workbench.compare.recorded_runs.run_names import distinct_names
 from workbench.compare.recorded_runs.run_verdict import NO_LOSSES, unpaired_verdict
 from workbench.compare.rounds.statistics import Ratio
@@ -105,7 +105,7 @@ class RunComparison:
 
     def table(self) -> pd.DataFrame:
         """One row per run with the columns of `Comparison.table`; without lockstep `rounds` is 0,
-        and `test_loss` is the last loss on the test split, NaN without one.
+        and `test_loss` and `test_accuracy` (0 to 1) are the last on the test split, NaN without.
 
         `ratio` is NaN for a run whose speed does not compare with the reference's.
         """
@@ -144,7 +144,7 @@ class RunComparison:
             )
             for name, run in self.runs.items()
         ]
-        columns = [*COLUMNS, TEST_LOSS]
+        columns = [*COLUMNS, *TESTED]
         table = pd.DataFrame(rows, index=pd.Index([*self.runs], name="run"), columns=columns)
         known = with_loads(self.runs, results)
         losses = final_losses(self.runs, points, self.reference)
@@ -163,8 +163,8 @@ class RunComparison:
 
     @property
     def deciding_losses(self) -> FinalLosses:
-        """The final losses where settings, models or datasets differ, which are then compared by
-        them; else without any."""
+        """The final losses where settings, models or datasets differ: the runs are then compared
+        by them; else none."""
         return self._deciding(self._read())
 
     def _deciding(self, read: _Read) -> FinalLosses:
@@ -178,7 +178,7 @@ class RunComparison:
         if self._together is not None:
             level = self._verdict(read, ()).level
             found = short_verdict(_measured_ratios(read.table), self.reference, level)
-        elif not (found := self._deciding(read).lowest):
+        elif not (found := self._deciding(read).best):
             ratios = {
                 str(name): Ratio(float(value), math.nan, math.nan)
                 for name, value in read.table["ratio"].items()
@@ -276,7 +276,7 @@ class RunComparison:
             "startup_s": run.startup_s,
             "steps": len(points.loss),
             "final_loss": points.loss[-1] if len(points.loss) else math.nan,
-            TEST_LOSS: test_loss(points),
+            **{column: last_tested(points, name) for column, name in TESTED.items()},
             "status": run.status,
             "pytorch_fallbacks": pytorch_fallbacks_of(run),
             "warning": NOT_LOCKSTEP,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import tokenize
 from collections.abc import Collection, Mapping
 from types import ModuleType
@@ -70,9 +71,14 @@ def _variables(code: str) -> list[tokenize.TokenInfo]:
 
 
 def _is_ours(name: str, value: object) -> bool:
-    """Whether the code has given the name this value, or would give it an equal one."""
+    """Whether the code has given the name this value, or would give it an equal one.
+
+    No attribute of a user's object is read, not even `__class__`, as `isinstance` does: one may
+    raise.
+    """
+    kind = type(value)
     if name == "engine":
-        return isinstance(value, str) and value in offered_engines()
-    if isinstance(value, ModuleType):
-        return value.__name__ == "pandas"
-    return str(type(value).__module__).partition(".")[0] == "workbench"
+        return kind is str and value in offered_engines()
+    if kind is ModuleType:
+        return value is sys.modules.get("pandas")
+    return str(kind.__module__).partition(".")[0] == "workbench"

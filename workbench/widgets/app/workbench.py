@@ -34,7 +34,7 @@ from workbench.widgets.compare import ComparisonView
 from workbench.widgets.compare.result_bars import PRESS_COMPARE
 from workbench.widgets.model.model_view import ModelView
 from workbench.widgets.page.after_cells import after_each_cell
-from workbench.widgets.page.boxes import area
+from workbench.widgets.page.boxes import Area, area
 from workbench.widgets.page.code_panel import CodePanel
 from workbench.widgets.page.controls import Controls
 from workbench.widgets.page.standalone_step import actions_of
@@ -49,7 +49,7 @@ from workbench.widgets.train.trainer import Trainer
 PLAIN_TEXT = "The workbench: run this cell in JupyterLab to use it."
 
 
-class Workbench(ipywidgets.Box):  # type: ignore[misc]
+class Workbench(Area):
     """An app to load a model, generate its artifacts, train it, compare engines and browse runs.
 
     Its methods are those of its buttons and return immediately; `wait` blocks. Each step is a
@@ -250,6 +250,9 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
             if hasattr(self, name):
                 getattr(self, name).close()
         super().close()
+        for part in vars(self).values():  # of a page that could not be made: in no box yet
+            if isinstance(part, ipywidgets.Widget):
+                part.close()
 
     def _runs_changed(self, changes: Changes) -> None:
         if self.offers.offers:  # they have gone on, or ended

@@ -110,7 +110,8 @@ class ArtifactBuilder(StandaloneStep):
         """Close the step and end its threads."""
         self.model = None  # so that no timer is started any more
         self._cancel_timer()
-        self.graph.close()
+        for each in (self.graph, self.profiler):  # they are in no box before there are graphs
+            each.close()
         super().close()
 
     def generate(self) -> None:

@@ -10,7 +10,7 @@ import anywidget
 import traitlets
 
 from workbench.compare import COLUMNS, Comparison, RunComparison
-from workbench.compare.columns import TEST_LOSS
+from workbench.compare.columns import TESTED
 from workbench.compare.rounds.statistics import Ratio
 from workbench.compare.verdict import ratio_numbers
 from workbench.display.number_format import loss_text
@@ -26,7 +26,8 @@ SHOWN = {
     "startup_s": ("Start-up", "s"),
     "steps": ("Steps", ""),
     "final_loss": ("Final loss", "last batch"),
-    TEST_LOSS: ("Test loss", "last"),
+    "test_loss": ("Test loss", "last"),
+    "test_accuracy": ("Accuracy", "of the test split, last, %"),
     "max_loss_difference": ("Loss difference", "largest"),
     "status": ("Status", ""),
 }
@@ -34,12 +35,13 @@ SHOWN = {
 
 OF_TOGETHER = ("max_loss_difference",)
 """Columns that there are only for engines that were measured together."""
-OF_APART = (TEST_LOSS,)
+OF_APART = (*TESTED,)
 """Columns that there are only for runs that were measured one by one."""
 APART = {
     "samples_per_s": "samples per second: median over about twenty rounds of the run",
     "ratio": "throughput relative to the reference; measured apart, it has no interval",
-    TEST_LOSS: "loss on the test split of the last evaluation",
+    "test_loss": "loss on the test split of the last evaluation",
+    "test_accuracy": "share of the test split's rows that the last evaluation classified rightly",
 }
 """Meaning of a column for runs that were measured one by one, where it differs."""
 
@@ -147,7 +149,10 @@ def _columns(
 ) -> list[dict[str, str]]:
     meanings = COLUMNS if together else {**COLUMNS, **APART}
     doubted = {}
+    left_out = [*(OF_APART if together else OF_TOGETHER)]
     if comparison is not None:
+        if not together and comparison.table()["test_accuracy"].isna().all():  # of a regression
+            left_out.append("test_accuracy")
         busy = comparison.verdict().level == "busy"
         doubted["samples_per_s"] = f"samples/s, {rates_note(comparison, busy=busy)}"
         if busy:
@@ -160,7 +165,7 @@ def _columns(
             "description": meanings[key],
         }
         for key, (label, unit) in SHOWN.items()
-        if key not in (OF_APART if together else OF_TOGETHER)
+        if key not in left_out
     ]
 
 

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import ipywidgets
-
 from workbench.compare import Comparison, RunComparison, compare_runs, load_comparison
 from workbench.controller.following.update_pace import BUSY_PERIOD_S, next_update
 from workbench.controller.request_thread import RequestThread
@@ -22,6 +20,7 @@ from workbench.widgets.charts import NOTHING_HINT, Charts
 from workbench.widgets.compare.comparison_table import ComparisonTable, rates_note
 from workbench.widgets.compare.differences_table import DifferencesTable
 from workbench.widgets.compare.result_bars import NOTHING_YET, STARTING, ResultBars
+from workbench.widgets.page.boxes import Area
 from workbench.widgets.page.shown_alone import ShownAlone
 from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.subshell import answer_while_busy
@@ -42,7 +41,7 @@ ALL_DELETED = "The compared runs were deleted. Those that are restored are shown
 Shown = Comparison | Run | str | Path
 
 
-class ComparisonView(ShownAlone, ipywidgets.Box):  # type: ignore[misc]
+class ComparisonView(ShownAlone, Area):
     """The verdict, ratios, charts, table and differing settings of some runs.
 
     Everything that it shows is also available in Python: `comparison.verdict()`, `.table()`,

@@ -14,7 +14,6 @@ from workbench.compare.recorded_runs.final_losses import FinalLosses, ratio_to_l
 from workbench.compare.recorded_runs.run_verdict import NO_LOSSES
 from workbench.compare.rounds.statistics import MIN_ROUNDS, Ratio
 from workbench.compare.verdict import ratio_text
-from workbench.display.number_format import loss_text
 from workbench.widgets.bundle import bundle
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ ONE_ENGINE = "There is no ratio, as there is only one engine: choose another to 
 
 class ResultBars(anywidget.AnyWidget):
     """A comparison in words, and bars of the throughput of each run relative to the reference, with
-    its interval; of recorded runs whose settings differ those of their losses."""
+    its interval; of recorded runs whose settings differ those of their losses, or accuracies."""
 
     _esm = bundle("result_bars.js")
     _css = bundle("result_bars.css")
@@ -130,7 +129,8 @@ class ResultBars(anywidget.AnyWidget):
         reference = "" if losses.by_run else comparison.reference
         quantity = f"Throughput relative to {reference}"
         if losses.by_run:
-            quantity = f"{losses.what.capitalize()}, and its ratio to the lowest"
+            what = losses.what.capitalize()
+            quantity = what if losses.are_accuracies else f"{what}, and its ratio to the lowest"
         # In one message: the bars take the place that was kept for them.
         with self.hold_sync():
             self.awaited, self.bars = 0, bars
@@ -162,15 +162,15 @@ def _ratio_bars(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _loss_bars(losses: FinalLosses) -> list[dict[str, Any]]:
-    lowest = min(losses.by_run.values(), default=math.nan)
+    best = next(iter(losses.by_run.values()), math.nan)
+
+    def text(value: float) -> str:
+        ratio = "" if losses.are_accuracies else ratio_to_lowest(value, best)
+        return ", ".join(filter(None, (losses.text(value), ratio)))
+
     return [
-        {
-            "label": name,
-            "text": ", ".join(filter(None, (loss_text(loss), ratio_to_lowest(loss, lowest)))),
-            "value": loss,
-            "interval": [],
-        }
-        for name, loss in losses.by_run.items()
+        {"label": name, "text": text(value), "value": value, "interval": []}
+        for name, value in losses.by_run.items()
     ]
 
 

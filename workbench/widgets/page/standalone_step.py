@@ -16,7 +16,7 @@ from workbench.controller.view import View
 from workbench.errors import ModelError
 from workbench.models import Model
 from workbench.widgets.page.after_cells import after_each_cell
-from workbench.widgets.page.boxes import area
+from workbench.widgets.page.boxes import Area, area
 from workbench.widgets.page.code_panel import CodePanel
 from workbench.widgets.page.controls import Controls
 from workbench.widgets.page.shown_alone import ShownAlone
@@ -25,7 +25,7 @@ from workbench.widgets.page.status_view import StatusView
 from workbench.widgets.subshell import answer_while_busy
 
 
-class StandaloneStep(ShownAlone, ipywidgets.Box):  # type: ignore[misc]
+class StandaloneStep(ShownAlone, Area):
     """A box that is a part of an app, or a page with its own controller, status and buttons.
 
     A subclass calls `_begin` first, then creates its widgets, then calls `_ready`.

@@ -6,19 +6,18 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import ipywidgets
-
 from workbench.controller.recorded_runs.run_detail import RunDescription, RunPoints
 from workbench.runs import Run
 from workbench.runs.listing import RunRow
 from workbench.runs.run_title import run_title
 from workbench.widgets.charts import NOTHING_HINT, Charts, throughput_notes
+from workbench.widgets.page.boxes import Area
 from workbench.widgets.run_browser.run_detail import RunDetail
 from workbench.widgets.train.federation_view import FederationView
 from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
 
 
-class OpenRun(ipywidgets.Box):  # type: ignore[misc]
+class OpenRun(Area):
     """Facts, charts or the rounds of federated training, and the worst-predicted rows of one run;
     invisible while none is open. Its methods may be called from any thread."""
 

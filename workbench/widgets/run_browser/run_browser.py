@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import ipywidgets
 import traitlets
 
 from workbench.controller.code.runs_code import runs_code
@@ -20,6 +19,7 @@ from workbench.runs import Run
 from workbench.runs.listing import Changes
 from workbench.runs.trash import is_deleted
 from workbench.widgets.compare import ComparisonView
+from workbench.widgets.page.boxes import Area
 from workbench.widgets.page.code_panel import CodePanel
 from workbench.widgets.run_browser.open_run import OpenRun
 from workbench.widgets.run_browser.run_actions import RunActions
@@ -29,7 +29,7 @@ from workbench.widgets.subshell import answer_while_busy
 PLAIN_TEXT = "The recorded runs: run this cell in JupyterLab to see them."
 
 
-class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
+class RunBrowser(Area):
     """All recorded runs: search, sort, filter, label, open, compare, resume, export, delete.
 
     Its methods are those of its buttons and return immediately; `wait` blocks. Search, order,

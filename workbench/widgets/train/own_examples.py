@@ -6,8 +6,6 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-import ipywidgets
-
 from workbench.controller import Controller
 from workbench.controller.background.task_runner import BUSY
 from workbench.controller.tasks.own_examples import OwnExamplesTask, chosen_base
@@ -20,6 +18,7 @@ from workbench.widgets.pads.pad import Pad
 from workbench.widgets.pads.sketch_pad import SketchPad
 from workbench.widgets.pads.sound_pad import SoundPad
 from workbench.widgets.pads.text_pad import TextPad
+from workbench.widgets.page.boxes import Area
 from workbench.widgets.train.task_section import TaskSection
 
 TRAINING = (
@@ -32,7 +31,7 @@ PADS: Mapping[Kind, type[SketchPad] | type[SoundPad] | type[TextPad]] = {
 }
 
 
-class OwnExamples(ipywidgets.Box):  # type: ignore[misc]
+class OwnExamples(Area):
     """A section that unfolds to the pad of the chosen model.
 
     Attributes:

@@ -56,6 +56,7 @@ const FORMATS: Record<string, (value: number) => string> = {
   startup_s: (value) => value.toFixed(1),
   final_loss: formatLoss,
   test_loss: formatLoss,
+  test_accuracy: (value) => (100 * value).toFixed(1),
   max_loss_difference: formatDifference,
 };
 
