@@ -78,7 +78,7 @@ def test_a_verdict_has_a_badge_and_a_level() -> None:
         assert (found.badge, found.level) == (badge, level)
     nothing = {"a": Ratio(NAN, NAN, NAN), "b": Ratio(1.0, 1.0, 1.0)}
     for engines, why in (
-        (1, "there is only one engine"),
+        (1, "there is only one engine: choose another to compare it with"),
         (2, "fewer than two engines completed a round"),
     ):
         none = verdict_of(nothing, "b", None, engines)

@@ -430,7 +430,7 @@ def test_the_message_follows_what_is_typed(make: Make) -> None:
     wrong = "1 setting is wrong: Epochs -1 (in Train). Must be 1 or more."
     assert controller.state.message == f"{wrong} Compare does not use it."
     controller.typed.type("quiet_s", "soon")
-    labels = "Epochs, Wait for idle machine (s) (in Train and Compare)"
+    labels = "Epochs (in Train); Wait for idle machine (s) (in Compare)"
     wrong = f"2 settings are wrong: {labels}. Each field says why."
     assert controller.state.message == wrong
     controller.train()

@@ -71,15 +71,11 @@ def verdict_of(
     what = "ratios" if clauses else "figures"
     busy = "" if load is None or not load.busy else _busy_text(load, what)
     if not clauses:
-        why = (
-            "there is only one engine"
-            if engines == 1
-            else "fewer than two engines completed a round"
-        )
-        sentence = f"There is no ratio, as {why}."
+        why = ONE_ENGINE if engines == 1 else TOO_FEW
         if busy:
-            return Verdict(f"{busy}. {sentence} {AGAIN}", BADGES["busy"], "busy")
-        return Verdict(sentence, BADGES["none"], "none")
+            again = "" if engines == 1 else f" {AGAIN}"
+            return Verdict(f"{busy}. {why}{again}", BADGES["busy"], "busy")
+        return Verdict(why, BADGES["none"], "none")
     measured = ", ".join(clauses)
     if busy:  # first: what follows must not be taken for a result
         return Verdict(f"{busy}: {measured}. {AGAIN}", BADGES["busy"], "busy")
@@ -90,7 +86,9 @@ def verdict_of(
     return Verdict(f"{measured}; {quiet}.", BADGES["quiet"], "quiet")
 
 
+TOO_FEW = "There is no ratio, as fewer than two engines completed a round."
 AGAIN = "Compare again once the machine is quiet."
+ONE_ENGINE = "There is no ratio, as there is only one engine: choose another to compare it with."
 FAR = 0.1
 """Ratio below which the sentence has its inverse."""
 ABOUT = 0.05

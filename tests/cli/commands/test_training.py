@@ -180,7 +180,7 @@ def test_compare_prints_a_table(workbench: Invoke) -> None:
     outcome = workbench("compare", "digits-mlp", "--engines=fake", "--steps=30")
     assert outcome.status == 0, outcome.stderr
     verdict, _, header, row, *_ = outcome.stdout.splitlines()
-    assert "There is no ratio, as there is only one engine." in verdict
+    assert "There is no ratio, as there is only one engine: choose another" in verdict
     assert header.split()[:3] == ["engine", "samples_per_s", "ratio"]
     name, throughput, ratio, *_ = row.split()
     assert (name, ratio) == ("fake", "-")

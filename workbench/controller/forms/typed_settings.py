@@ -82,17 +82,22 @@ class TypedSettings:
         problems, labels = self._problems(step), self.wrong(step)
         if not labels:
             return ""
-        places = {"Compare" if name in OF_COMPARE else "Train": None for name in problems}
-        places |= {"Train": None} if self.wrong_options else {}
-        elsewhere = " and ".join(each for each in places if each.lower() != step)
-        where = f" (in {elsewhere})" if elsewhere else ""
+        of_place: dict[str, list[str]] = {}
+        for name in problems:
+            place = "Compare" if name in OF_COMPARE else "Train"
+            of_place.setdefault(place, []).append(FIELDS[name].label)
+        if self.wrong_options:
+            of_place.setdefault("Train", []).extend(self.wrong_options)
+        where = {place: "" if place.lower() == step else f" (in {place})" for place in of_place}
         if len(labels) > 1 or not problems:
             says = "The field says" if len(labels) == 1 else "Each field says"
-            return f"{wrong_settings(len(labels))}: {', '.join(labels)}{where}. {says} why."
+            named = "; ".join(f"{', '.join(of_place[place])}{where[place]}" for place in of_place)
+            return f"{wrong_settings(len(labels))}: {named}. {says} why."
         [(name, why)] = problems.items()
         text = self.texts.get(name, "")
         value = f" {text}" if text and repr(text) not in why else ""
-        return f"{wrong_settings(1)}: {labels[0]}{value}{where}. {with_full_stop(why)}"
+        [place] = where.values()
+        return f"{wrong_settings(1)}: {labels[0]}{value}{place}. {with_full_stop(why)}"
 
     def _problems(self, step: str) -> dict[str, str]:
         """The problems of the fields of `wrong`, in the order of the forms."""

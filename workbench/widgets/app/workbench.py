@@ -246,12 +246,9 @@ class Workbench(Area):
 
     def close(self) -> None:
         """Close the page and end its threads; jobs in progress continue."""
-        for name in ("_watch", "runs", "comparison", "artifacts", "trainer", "_controller"):
-            if hasattr(self, name):
-                getattr(self, name).close()
         super().close()
-        for part in vars(self).values():  # of a page that could not be made: in no box yet
-            if isinstance(part, ipywidgets.Widget):
+        for part in vars(self).values():  # of a page that could not be made, parts are in no box
+            if isinstance(part, ipywidgets.Widget | MachineWatch | Controller):
                 part.close()
 
     def _runs_changed(self, changes: Changes) -> None:

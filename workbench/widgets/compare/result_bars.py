@@ -13,7 +13,7 @@ from workbench.compare import Comparison, RunComparison
 from workbench.compare.recorded_runs.final_losses import FinalLosses, ratio_to_lowest
 from workbench.compare.recorded_runs.run_verdict import NO_LOSSES
 from workbench.compare.rounds.statistics import MIN_ROUNDS, Ratio
-from workbench.compare.verdict import ratio_text
+from workbench.compare.verdict import ONE_ENGINE, ratio_text
 from workbench.widgets.bundle import bundle
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ FIRST_ROUNDS = (
 )
 UNFINISHED = "so far"
 """The badge of a comparison in progress whose machine was quiet until now."""
-ONE_ENGINE = "There is no ratio, as there is only one engine: choose another to compare it with."
 
 
 class ResultBars(anywidget.AnyWidget):
