@@ -17,6 +17,7 @@
     summary.json     written last: if it exists, the run has ended
     worst-predictions.json  the rows of the test split that the last evaluation predicted worst
     labels.json      display name, tags and notes that a user gave it, if any
+    next-engines.json  names of the engines that a page was to train after it, if any
     *.previous.json  spec and summary of a run that is being resumed, until its worker has restored
                      the checkpoint; put back if it cannot
     model.previous/  the model that a resumed run replaces, while it does
@@ -136,6 +137,10 @@ class RunFolder:
     @property
     def labels_path(self) -> Path:
         return self.path / "labels.json"
+
+    @property
+    def next_engines_path(self) -> Path:
+        return self.path / "next-engines.json"
 
     def write_spec(self, spec: dict[str, Any]) -> None:
         write_json(self.spec_path, {"format": FORMAT_VERSION, **spec})

@@ -9,6 +9,7 @@ import pytest
 import workbench as wb
 from tests.runs.recorded import changed, recorded, with_value
 from workbench.controller.jobs import offered_runs
+from workbench.controller.jobs.next_engines import next_engines
 from workbench.controller.jobs.training import Training
 from workbench.data import Dataset
 
@@ -46,3 +47,18 @@ def test_a_failed_run_can_be_resumed_from_its_checkpoint(digits: Dataset) -> Non
     assert offered_runs.offers_of(Training.of(wb.load_run(folder.id))) == []
     shutil.rmtree(folder.path)
     assert offered_runs.offers_of(job) == [], "its folder was removed"
+
+
+def test_the_engines_that_were_to_train_after_an_interrupted_run_are_told(digits: Dataset) -> None:
+    folder = recorded(digits)
+    changed(folder.spec_path, lambda spec: with_value(spec, "config.steps", 9))
+    Training(lambda _: wb.load_run(folder.id), ["pytorch", "ondevice", "ortmodule"])
+    assert next_engines(folder) == ["ondevice", "ortmodule"]
+    changed(folder.summary_path, lambda summary: {**summary, "status": "interrupted"})
+    [offer] = offered_runs.offers({})
+    assert offer.text.startswith(
+        "line on pytorch was interrupted at step 4 of 9. "
+        "ondevice and ortmodule were to train after it, and did not: choose them in Train."
+    )
+    folder.next_engines_path.write_text('{"engines": 7}')
+    assert next_engines(folder) == []

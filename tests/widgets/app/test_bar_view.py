@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 import workbench as wb
 from tests.runs.recorded import changed, recorded, with_value
-from workbench.controller.jobs.offered_runs import Offer
+from workbench.controller.jobs.offered_runs import Offer, offers_of
 from workbench.controller.jobs.training import Training
 from workbench.controller.state import PREPARING, State
 from workbench.data import Dataset
@@ -25,7 +26,7 @@ def failed(digits: Dataset) -> Training:
 
 def test_a_failed_run_is_offered_until_another_job_starts(failed: Training) -> None:
     accepted: list[Offer] = []
-    offers = OfferList(accepted.append, lambda _: None)
+    offers = OfferList(accepted.append, lambda _: None, lambda: None)
     view = BarView(AppBar(), offers)
 
     def shown() -> list[str]:
@@ -58,3 +59,17 @@ def test_a_failed_run_is_offered_until_another_job_starts(failed: Training) -> N
     view.job_failed()
     view.show_state(State("idle", "idle", "Stopped."))
     assert shown() == []
+
+
+def test_offers_are_found_anew_after_a_cell_that_may_define_what_one_needs(
+    failed: Training, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell, looked = InteractiveShell(), []
+    monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: shell)
+    offers = OfferList(lambda _: None, lambda _: None, lambda: looked.append(1))
+    shell.run_cell("1")
+    assert not looked, "nothing is offered"
+    offers.show(offers_of(failed))
+    shell.run_cell("2")
+    assert looked == [1]
+    offers.close()

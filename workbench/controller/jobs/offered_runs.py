@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from workbench.controller.jobs.job import Job
 from workbench.controller.jobs.model_to_resume import is_in_notebook
+from workbench.controller.jobs.next_engines import next_engines
 from workbench.controller.jobs.outcome import listed, name_of
 from workbench.controller.jobs.training import Training
 from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparisons
@@ -69,8 +70,7 @@ def offers(names: Mapping[str, Any]) -> list[Offer]:
         elif not ended or run.checkpoint is not None:
             action = "resume" if ended else "follow"
             text = f"{name_of(run)} {how} {where}"
-            if after := Training.waiting_after(run):
-                text += f" {listed(after)} will train after it."
+            text += _on_others(run)
             if ended and _needs_model(run):
                 own = str(run.spec["model"])
                 there = f"It goes on with {own} of this notebook."
@@ -104,6 +104,18 @@ def offers_of(job: Job) -> list[Offer]:
         text = f"{listed(whole.untrained)} did not train."
         return [Offer(whole.id, "train", text, list(whole.runs.values())[-1], whole)]
     return found[:OFFERED]
+
+
+def _on_others(run: Run) -> str:
+    """What becomes of the engines that were to train after a run, in a sentence; empty: there are
+    none."""
+    if not run.ended:
+        after = Training.waiting_after(run)
+        return f" {listed(after)} will train after it." if after else ""
+    if not (after := next_engines(run.folder)):
+        return ""
+    was, it = ("was", "it") if len(after) == 1 else ("were", "them")
+    return f" {listed(after)} {was} to train after it, and did not: choose {it} in Train."
 
 
 def accepted(offer: Offer, model_for: Callable[[Run], Model | None]) -> Job:

@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 
 from workbench.compare.verdict import BADGES
 from workbench.controller.jobs.job import any_failed
+from workbench.controller.jobs.next_engines import write_next_engines
 from workbench.controller.jobs.outcome import (
     is_negative,
     name_of,
@@ -66,6 +67,7 @@ class Training:
         self.engines = list(engines)
         self.runs = dict(runs) if runs else {self.engines[0]: start(self.engines[0])}
         self._of_runs.update({run.id: self for run in self.runs.values()})
+        write_next_engines(self._current.folder, self.waiting)
 
     @classmethod
     def of(cls, run: Run) -> Training:
@@ -201,6 +203,7 @@ class Training:
                 run.stop()
             elif self._pausing:  # the one before had ended when it was to pause
                 run.pause()
+        write_next_engines(run.folder, self.waiting)
 
     def pause(self) -> None:
         """Pause the run in progress, or the next one where it has ended."""

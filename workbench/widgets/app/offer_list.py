@@ -10,6 +10,7 @@ import traitlets
 
 from workbench.controller.jobs.offered_runs import Offer
 from workbench.widgets.bundle import bundle
+from workbench.widgets.page.after_cells import after_each_cell
 
 
 class OfferList(anywidget.AnyWidget):
@@ -30,19 +31,26 @@ class OfferList(anywidget.AnyWidget):
     """One dict an offer; `action` as of `Offer`."""
 
     def __init__(
-        self, on_run: Callable[[Offer], None], on_comparison: Callable[[str], None], **kwargs: Any
+        self,
+        on_run: Callable[[Offer], None],
+        on_comparison: Callable[[str], None],
+        look: Callable[[], None],
+        **kwargs: Any,
     ) -> None:
         """Create an empty list. The functions must return immediately.
 
         Args:
             on_run: called with the offered run that a user accepts.
             on_comparison: called with the id of the offered comparison that a user accepts.
+            look: finds the offers anew; called after each cell while there are some, as a cell may
+                define what a run needs to be resumed.
         """
         super().__init__(**kwargs)
-        self._on_run, self._on_comparison = on_run, on_comparison
+        self._on_run, self._on_comparison, self._look = on_run, on_comparison, look
         self._known: dict[str, Offer] = {}
         self._dismissed: set[str] = set()
         self.on_msg(self._on_message)
+        after_each_cell(self, OfferList._look_again)
 
     def show(self, offers: Sequence[Offer]) -> None:
         """Replace the offers; those that were dismissed are left out."""
@@ -66,6 +74,10 @@ class OfferList(anywidget.AnyWidget):
                 self._on_comparison(offer.id)
             else:
                 self._on_run(offer)
+
+    def _look_again(self) -> None:
+        if self.offers:
+            self._look()
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
         match content:

@@ -126,7 +126,7 @@ class Workbench(Area):
         shown = self.bar, self._steps, self.comparison, self._code
         self._recorded = RecordedComparisons(*shown, controller)
         self._list_pace = RunListPace(self.bar)
-        self.offers = OfferList(controller.accept, self._recorded.open)
+        self.offers = OfferList(controller.accept, self._recorded.open, controller.list_offers)
         self._figure = StaticFigure(saves=saves_notebook)
         parts = (self.bar, self.comparison, self._recorded.field, self._figure, self._filler)
         self._page_view = PageView(*parts, self._show_code, self._forget_recorded)
