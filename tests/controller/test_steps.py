@@ -100,6 +100,23 @@ def test_artifacts_are_in_progress_while_they_are_generated() -> None:
     ]
 
 
+def test_artifacts_of_other_settings_are_outdated() -> None:
+    shown: list[Any] = []
+    setup = Setup()
+    typed = TypedSettings(setup)
+    steps = StepsView(setup, typed, shown.append)
+    made: Any = object()
+    steps.show_model(load_model("digits-mlp"))
+    steps.show_prediction(None, "exporting")
+    steps.show_prediction(made)
+    typed.type("learning_rate", "0.5")
+    assert shown[-1][1][2:] == ("done", "generated"), "they do not depend on it"
+    typed.type("loss", "nll")
+    assert shown[-1][1][2:] == ("ready", "outdated")
+    typed.type("loss", "")
+    assert shown[-1][1][2:] == ("done", "generated")
+
+
 def test_compare_says_that_it_shows_recorded_runs() -> None:
     shown: list[Any] = []
     setup = Setup(engines=["fake"])

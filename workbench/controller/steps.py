@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from workbench.compare.verdict import BADGES
 from workbench.controller.footprint_prediction import ArtifactsWithFootprint
@@ -71,6 +71,8 @@ class StepsView(View):
         self._model_problem = ""
         self._data_problem = ""
         self._generating = self._generated = False
+        self._generated_with: dict[str, Any] = {}
+        """The settings that the last artifacts were generated with."""
         self._ended: dict[str, str] = {}
         """How the last job of a step ended, in a few words."""
         self._failed: dict[str, bool] = {}
@@ -146,7 +148,9 @@ class StepsView(View):
         if doing and self._generating:
             return
         self._generating = bool(doing)
-        if not doing:
+        if doing:
+            self._generated_with = self._setup.artifact_settings()
+        else:
             self._generated = prediction is not None
         self.update()
 
@@ -195,6 +199,8 @@ class StepsView(View):
         if self._generating:
             return Step("artifacts", "Artifacts", "busy", "in progress")
         if self._generated:
+            if self._generated_with != self._setup.artifact_settings():
+                return Step("artifacts", "Artifacts", "ready", "outdated")
             return Step("artifacts", "Artifacts", "done", "generated")
         return Step("artifacts", "Artifacts", "ready", "optional")
 

@@ -9,13 +9,17 @@ import pytest
 
 from tests.controller.recording_view import PATIENCE_S, until
 from workbench.controller.background import footprint_predictor
+from workbench.controller.footprint_prediction import ArtifactsWithFootprint
+from workbench.controller.state import PREPARING, State
 from workbench.controller.tasks.task import Table, TaskResult
+from workbench.widgets.artifacts import artifact_builder
 from workbench.widgets.artifacts.artifact_builder import (
     PROFILE,
     PROFILE_AGAIN,
     STOP_PROFILE,
     ArtifactBuilder,
 )
+from workbench.widgets.artifacts.footprint_view import PARTS, FootprintView
 
 
 def is_estimate(step: ArtifactBuilder) -> bool:
@@ -54,6 +58,45 @@ def test_profiling_has_a_button_where_the_graphs_are(monkeypatch: pytest.MonkeyP
         until(lambda: step.profiler.label == PROFILE)
     finally:
         step.close()
+
+
+def test_settings_changed_during_a_job_are_generated_for_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(artifact_builder, "TYPING_S", 0.01)
+    step = ArtifactBuilder("digits-mlp")
+    try:
+        until(lambda: step.model is not None)
+        step.generate()
+        until(lambda: step.graphs.children)
+        step.controller._shown.show(PREPARING)
+        step.controller.typed.set(loss="nll")
+        until(lambda: step._is_due)
+        assert step.footprint.outdated
+        step.controller._shown.show(State("idle", "good", "Trained."))
+        until(lambda: not step.footprint.outdated)
+    finally:
+        step.close()
+
+
+def test_values_that_are_no_parameters_are_running_statistics() -> None:
+    view = FootprintView()
+    frozen = {"scale": {"shape": [3]}, "mean": {"shape": [2, 2]}}
+    artifacts = SimpleNamespace(
+        trainable_count=5,
+        frozen_count=7,
+        directory="here",
+        manifest={"parameters": {"frozen": frozen}},
+    )
+    footprint = SimpleNamespace(
+        **dict.fromkeys([key for key, _ in PARTS], 1), batch_size=2, peak_bytes=lambda: 1e6
+    )
+    made: Any = ArtifactsWithFootprint(artifacts, footprint)  # type: ignore[arg-type]
+    view.show(made, parameters={"scale"})
+    counts = "5 elements are trained and 3 are not. 4 more are running statistics."
+    assert view.summary.startswith(f"{counts} At a batch of 2,")
+    view.show(made, parameters={"scale", "mean"})
+    assert view.summary.startswith("5 elements are trained and 7 are not. At a batch")
 
 
 def test_the_same_button_stops_a_profile() -> None:

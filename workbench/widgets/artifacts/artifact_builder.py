@@ -89,6 +89,8 @@ class ArtifactBuilder(StandaloneStep):
         self.model: Model | None = None
         self.generating = self.profiling = self.profiled = False
         self._shown: Any = None
+        self._is_due = False
+        """Whether settings were changed during a job: artifacts are generated for them after it."""
         self._again: threading.Timer | None = None
         """Timer that generates again when nothing was typed for a while."""
         self._timing = threading.Lock()
@@ -177,8 +179,9 @@ class ArtifactBuilder(StandaloneStep):
 
     def _generate_again(self) -> None:
         """Generate for the typed settings; not during a job, whose measurements it would
-        disturb."""
-        if not self.controller.state.active:
+        disturb, but after it."""
+        self._is_due = self.controller.state.active
+        if not self._is_due:
             self.generate()
 
     def _on_button(self, _: Any, content: dict[str, Any], __: Any) -> None:
@@ -238,7 +241,9 @@ class ArtifactsView(View):
     def show_prediction(
         self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
     ) -> None:
-        self._step.footprint.show(prediction, doing, problem)
+        model = None if prediction is None else self._step.model
+        parameters = () if model is None else model.parameter_shapes
+        self._step.footprint.show(prediction, doing, problem, parameters)
         self._step.generating = bool(doing)
         self._step.button.show(self._step.can_generate(), busy=bool(doing))
         if prediction is not None:
@@ -253,6 +258,9 @@ class ArtifactsView(View):
 
     def show_state(self, state: State) -> None:
         self._step.profiler.enabled = not state.active
+        if self._step._is_due and not state.active:
+            self._step._is_due = False
+            self._step._on_typed()
 
     def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
         self._step.profiling = bool(doing)

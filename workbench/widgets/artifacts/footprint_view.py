@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Collection
 
 import anywidget
 import traitlets
@@ -46,9 +47,20 @@ class FootprintView(anywidget.AnyWidget):
     """Whether settings have changed since."""
 
     def show(
-        self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
+        self,
+        prediction: ArtifactsWithFootprint | None,
+        doing: str = "",
+        problem: str = "",
+        parameters: Collection[str] = (),
     ) -> None:
-        """Show a footprint, what is being done, or why there is none."""
+        """Show a footprint, what is being done, or why there is none.
+
+        Args:
+            prediction: the footprint; None: there is none yet.
+            doing: the current activity.
+            problem: why there is none.
+            parameters: names of the model's parameters; other values are running statistics.
+        """
         with self.hold_sync():
             self.doing, self.problem = doing, problem
             if prediction is not None:
@@ -57,7 +69,7 @@ class FootprintView(anywidget.AnyWidget):
                     {"name": name, "bytes": getattr(prediction.footprint, key)}
                     for key, name in PARTS
                 ]
-                self.summary = _summary(prediction)
+                self.summary = _summary(prediction, parameters)
             elif problem:
                 self.parts, self.summary = [], ""
 
@@ -83,13 +95,19 @@ class FootprintView(anywidget.AnyWidget):
             self.outdated = False
 
 
-def _summary(prediction: ArtifactsWithFootprint) -> str:
-    artifacts: Any = prediction.artifacts
-    footprint = prediction.footprint
+def _summary(prediction: ArtifactsWithFootprint, parameters: Collection[str]) -> str:
+    artifacts, footprint = prediction.artifacts, prediction.footprint
     peak_mb = footprint.peak_bytes() / 1e6
+    frozen = artifacts.manifest["parameters"]["frozen"]
+    statistics = sum(
+        math.prod(described["shape"])
+        for name, described in frozen.items()
+        if name not in parameters
+    )
+    further = f" {statistics:,} more are running statistics." if statistics else ""
     return (
-        f"{artifacts.trainable_count:,} elements are trained and {artifacts.frozen_count:,} are "
-        "not, running statistics if there are any among them. At a batch of "
+        f"{artifacts.trainable_count:,} elements are trained and "
+        f"{artifacts.frozen_count - statistics:,} are not.{further} At a batch of "
         f"{footprint.batch_size:,}, a process of engine ondevice grows by {peak_mb:,.1f} MB at "
         f"most, as not all parts are needed at once. The files are in {artifacts.directory}."
     )

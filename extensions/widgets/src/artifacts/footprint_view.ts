@@ -56,10 +56,11 @@ function render({ model, el }: RenderProps<Traits>): void {
   el.append(element("div", { class: "wb-footprint-head" }, element("h2", {}, "Predicted memory"), doing), body);
 
   const update = () => {
-    doing.textContent = model.get("doing") ? `${model.get("doing")} …` : "";
-    doing.hidden = !model.get("doing");
     const problem = model.get("problem");
     const parts = model.get("parts");
+    const outdated = model.get("outdated") && parts.length > 0 ? "Outdated: settings have changed since." : "";
+    doing.textContent = model.get("doing") ? `${model.get("doing")} …` : outdated;
+    doing.hidden = !doing.textContent;
     body.classList.toggle("wb-outdated", model.get("outdated") || Boolean(model.get("doing")));
     if (problem) {
       body.replaceChildren(element("p", { class: "wb-problem", role: "alert" }, problem));

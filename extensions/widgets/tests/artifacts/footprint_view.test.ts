@@ -36,6 +36,18 @@ describe("the predicted memory", () => {
     expect(el.querySelectorAll(".wb-broken")).toHaveLength(1);
   });
 
+  it("says that it is of other settings, unless it is being made anew", () => {
+    const parts = [{ name: "Parameters", bytes: 68904 }];
+    const { el, model } = show(view, { ...nothing, parts, outdated: true });
+    const doing = el.querySelector(".wb-doing") as HTMLElement;
+    expect(doing.textContent).toBe("Outdated: settings have changed since.");
+    model.receive("doing", "exporting");
+    expect(doing.textContent).toBe("exporting …");
+    model.receive("doing", "");
+    model.receive("outdated", false);
+    expect(doing.hidden).toBe(true);
+  });
+
   it("says what it will show where nothing is known", () => {
     expect(show(view, nothing).el.querySelector(".wb-hint")?.textContent).toContain("The memory of training the chosen model");
   });
