@@ -5,6 +5,7 @@ import { element } from "../element";
 import "./controls.css";
 import { widget } from "../widget";
 import { onConnection, onKernelGone } from "./kernel";
+import { showRefusedField } from "./settings_link";
 
 interface Button {
   name: string;
@@ -23,6 +24,9 @@ interface Traits {
 /** Of which one at a time is shown: the focus goes from one to the other. */
 const TWINS: Record<string, string> = { Pause: "Resume", Resume: "Pause" };
 
+/** The steps that begin what a button begins. */
+const STARTED_IN: Record<string, string> = { Train: "train", Compare: "compare" };
+
 function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-controls");
   el.setAttribute("role", "toolbar");
@@ -33,6 +37,9 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   const press = (name: string) => {
     if (buttons.get(name)?.getAttribute("aria-disabled") === "true") return;
     model.send({ kind: "press", name });
+    // What is refused is shown where it can be mended.
+    const step = STARTED_IN[name];
+    if (step) showRefusedField(el.closest(`.wb-page[data-step="${step}"], .wb-page.wb-alone`)?.querySelector(`.wb-step-${step}`));
   };
 
   const update = () => {

@@ -22,6 +22,7 @@ import { runNames } from "./run_names";
 import { followOverflow } from "../scroll_region";
 import { guardKeys } from "../app/page_keys";
 import { onThemeChange } from "../theme";
+import { settingsLink } from "../app/settings_link";
 import { Toolbar } from "./toolbar";
 import { fillValuesTable } from "./values_table";
 import { ViewState } from "./panel/view_state";
@@ -202,7 +203,7 @@ export default () => {
     const scroller = element("div", { class: "wb-values" }, values);
     followOverflow(scroller, "Values", signal);
     el.append(
-      element("div", { class: "wb-section-head" }, element("h2", {}, "Charts"), toolbar.root),
+      element("div", { class: "wb-section-head" }, element("h2", {}, "Charts"), settingsLink(el), toolbar.root),
       caption,
       names,
       together,

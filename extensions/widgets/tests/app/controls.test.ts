@@ -27,6 +27,30 @@ describe("the buttons", () => {
     expect(model.sent).toEqual([{ kind: "press", name: "Train" }]);
   });
 
+  it("show the field that is refused, of the step that they begin", () => {
+    const { el, model } = show(controls, { buttons: idle() });
+    const page = document.createElement("div");
+    page.className = "wb-page";
+    page.dataset["step"] = "train";
+    const fields = '<details><input id="steps"></details><input id="rate" aria-invalid="true">';
+    page.innerHTML = `<div class="wb-step-train"><input aria-invalid="true"><div class="wb-settings-form">${fields}</div></div>`;
+    page.append(el);
+    document.body.append(page);
+    const field = (id: string) => page.querySelector(`#${id}`) as HTMLInputElement;
+    find(el, "Train").click();
+    expect(document.activeElement).toBe(field("rate"));
+    field("steps").setAttribute("aria-invalid", "true");
+    find(el, "Train").click();
+    expect(document.activeElement).toBe(field("steps"));
+    expect(page.querySelector("details")?.open).toBe(true);
+    page.dataset["step"] = "compare";
+    find(el, "Train").focus();
+    find(el, "Train").click();
+    expect(document.activeElement).toBe(find(el, "Train"));
+    expect(model.sent).toHaveLength(3);
+    page.remove();
+  });
+
   it("keep the focus when they can no longer be pressed", () => {
     const { el, model } = show(controls, { buttons: idle() });
     find(el, "Train").focus();
