@@ -10,6 +10,8 @@ from typing import Any
 from workbench.settings.config import TrainingConfig
 
 OPTIMIZER = TrainingConfig.model_fields["optimizer"].default
+USUAL_LOSSES = ("cross_entropy", "mse")
+"""Not told: one of them is what most models are trained with."""
 
 
 def trained_by(spec: Mapping[str, Any]) -> str:
@@ -45,10 +47,16 @@ def main_settings(config: TrainingConfig, step: str = "step") -> str:
         f"batch {config.batch_size}",
         length_text(config, step),
         *([config.optimizer] if config.optimizer != OPTIMIZER else []),
+        *([f"loss {config.loss}"] if _is_unusual(config.loss) else []),
         *(["LoRA"] if config.lora is not None else []),
         *([f"train only {patterns[0]}{' …' if patterns[1:] else ''}"] if patterns else []),
     ]
     return ", ".join(parts)
+
+
+def _is_unusual(loss: object) -> bool:
+    """Whether a loss has a name that is told."""
+    return isinstance(loss, str) and loss not in USUAL_LOSSES
 
 
 def length_text(config: TrainingConfig, step: str = "step") -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from workbench.controller import Setup
@@ -49,23 +51,33 @@ def test_a_wrong_value_is_shown_at_its_field_while_it_is_typed() -> None:
     assert form.problems == {}
 
 
+def test_a_loss_of_log_probabilities_says_so() -> None:
+    _, _, form = typed_form()
+    assert remark_of(form, "loss") == ""
+    type_into(form, "loss", "nll")
+    assert remark_of(form, "loss").startswith("For log-probabilities, ")
+    type_into(form, "loss", "cross_entropy")
+    assert remark_of(form, "loss") == ""
+
+
+def remark_of(form: SettingsForm, name: str) -> str:
+    fields = [field for group in form.groups for field in group["fields"]]
+    return str(next(field["remark"] for field in fields if field["name"] == name))
+
+
 def test_a_part_that_is_typed_while_its_switch_is_off_says_so() -> None:
     setup, _, form = typed_form()
-
-    def unused(name: str) -> str:
-        fields = [field for group in form.groups for field in group["fields"]]
-        return str(next(field["unused"] for field in fields if field["name"] == name))
-
-    assert unused("lora.rank") == ""
+    remark = partial(remark_of, form)
+    assert remark("lora.rank") == ""
     type_into(form, "lora.rank", "4")
-    assert unused("lora.rank") == "Not used while LoRA is no."
+    assert remark("lora.rank") == "Not used while LoRA is no."
     assert setup.settings == {}
     type_into(form, "lora", "yes")
-    assert unused("lora.rank") == ""
+    assert remark("lora.rank") == ""
     type_into(form, "epochs", "40")
-    assert unused("epochs") == ""
+    assert remark("epochs") == ""
     type_into(form, "steps", "2400")
-    assert (unused("epochs"), unused("steps")) == ("Not used: Steps are given.", "")
+    assert (remark("epochs"), remark("steps")) == ("Not used: Steps are given.", "")
 
 
 def test_arguments_of_a_comparison_are_typed_too() -> None:

@@ -248,7 +248,7 @@ class Workbench(Area):
         """Close the page and end its threads; jobs in progress continue."""
         super().close()
         for part in vars(self).values():  # of a page that could not be made, parts are in no box
-            if isinstance(part, ipywidgets.Widget | MachineWatch | Controller):
+            if hasattr(part, "close"):
                 part.close()
 
     def _runs_changed(self, changes: Changes) -> None:

@@ -96,14 +96,16 @@ class SettingsForm(anywidget.AnyWidget):
 
 def _record(field: SettingField, texts: Mapping[str, str]) -> dict[str, Any]:
     record = {**field._asdict(), "choices": list(field.choices)}
-    record["unused"] = _unused(field.name, texts) if texts.get(field.name) else ""
+    record["remark"] = _remark(field.name, texts) if texts.get(field.name) else ""
     return record
 
 
-def _unused(name: str, texts: Mapping[str, str]) -> str:
-    """Why a text that is typed has no effect, in a sentence; empty: it has."""
+def _remark(name: str, texts: Mapping[str, str]) -> str:
+    """Why a text that is typed has no effect, or what it needs, in a sentence; empty: nothing."""
     if not applies(name, texts):
         return f"Not used while {FIELDS[name.partition('.')[0]].label} is {NO}."
     if name == "epochs" and texts.get("steps"):
         return f"Not used: {FIELDS['steps'].label} are given."
+    if name == "loss" and texts["loss"] == "nll":
+        return "For log-probabilities, as of LogSoftmax; for other outputs choose cross_entropy."
     return ""

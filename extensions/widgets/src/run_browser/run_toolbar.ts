@@ -50,7 +50,7 @@ export class RunToolbar {
     const counts = element("span", { class: "wb-run-counts" }, this.count, this.clear, this.unfold);
     this.root.append(this.search, counts);
     for (const [name, label] of Object.entries(FILTER_LABELS) as [keyof Filters, string][]) {
-      const select = element("select", { "aria-label": `Filter by ${label.toLowerCase()}` });
+      const select = element("select", { "aria-label": `Filter by ${label.toLowerCase()}`, hidden: "" });
       select.addEventListener("change", () => listener.onFilter(name, select.value));
       this.selects.set(name, select);
       this.root.append(select);
@@ -113,7 +113,8 @@ export class RunToolbar {
         element("option", { value: known }, `${shortened(known)} (${formatWhole(count)})`),
       );
       select.replaceChildren(any, ...options);
-      select.hidden = values.length === 0;
+      // Once there it stays: nothing moves under the pointer as the last run with a tag is deleted.
+      select.hidden &&= values.length === 0;
     }
     select.value = value;
     select.classList.toggle("wb-filter-set", value !== "");

@@ -3,6 +3,16 @@ import { row } from "./run_rows";
 import { render } from "./run_table_page";
 
 describe("the table of runs", () => {
+  it("keeps a filter that was there, so that no button moves under the pointer", () => {
+    const { el, model } = render([row("a")]);
+    const filter = el.querySelector<HTMLSelectElement>('[aria-label="Filter by tag"]')!;
+    expect(filter.hidden).toBe(true);
+    model.rows([row("b", { tags: ["mine"] })]);
+    expect(filter.hidden).toBe(false);
+    model.rows([], { removed: ["b"] });
+    expect([filter.hidden, filter.options.length]).toEqual([false, 1]);
+  });
+
   it("asks for all rows, and says what to do while there are none", () => {
     const { model, el } = render([]);
     expect(model.sent).toEqual([{ kind: "sync" }]);

@@ -7,8 +7,8 @@ export interface SettingField {
   name: string;
   label: string;
   description: string;
-  /** Why what is typed has no effect; empty, or missing in a task: it has. */
-  unused: string;
+  /** Why what is typed has no effect, or what it asks for; empty, or missing in a task: nothing. */
+  remark: string;
   /** "whole", "number", "bytes", "choice", "switch", "names" or "text". */
   kind: string;
   /** The default, used while it is empty. */
@@ -43,9 +43,9 @@ export function lineOf(field: SettingField): Line {
   const label = element("label", { for: input.id }, field.label);
   const detail = element("span", { id: freshId("detail"), class: "wb-setting-detail" });
   const problem = element("span", { id: freshId("problem"), class: "wb-setting-problem" });
-  const unused = element("span", { id: freshId("unused"), class: "wb-setting-unused" });
-  input.setAttribute("aria-describedby", `${problem.id} ${unused.id} ${detail.id}`);
-  const el = element("div", { class: "wb-setting" }, label, input, problem, unused, detail);
+  const remark = element("span", { id: freshId("remark"), class: "wb-setting-remark" });
+  input.setAttribute("aria-describedby", `${problem.id} ${remark.id} ${detail.id}`);
+  const el = element("div", { class: "wb-setting" }, label, input, problem, remark, detail);
   holdWhilePressed(input, el);
 
   const describe = (now: SettingField) => {
@@ -64,7 +64,7 @@ export function lineOf(field: SettingField): Line {
     const words = now.description && `${now.description[0]?.toUpperCase()}${now.description.slice(1)}.`;
     detail.replaceChildren(...[words, " ", applies].filter(Boolean));
     input.title = detail.textContent.trim();
-    unused.textContent = now.unused ?? "";
+    remark.textContent = now.remark ?? "";
   };
   describe(field);
   const write = (text: string) => {
