@@ -200,7 +200,7 @@ export default () => {
     const remark = element("p", { class: "wb-note", role: "status" });
     const names = element("p", { class: "wb-note wb-run-names" });
     const values = element("table", { class: "wb-table wb-values-table" });
-    const scroller = element("div", { class: "wb-values" }, values);
+    const scroller = element("div", { class: "wb-values wb-scroll" }, values);
     followOverflow(scroller, "Values", signal);
     el.append(
       element("div", { class: "wb-section-head" }, element("h2", {}, "Charts"), settingsLink(el), toolbar.root),

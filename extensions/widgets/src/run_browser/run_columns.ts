@@ -167,7 +167,7 @@ export const COLUMNS: Column[] = [
 const SORTED_RANK = 1.5;
 /** Columns whose values stand beside or below the name where they have no room. */
 const BESIDE_NAME = ["started", "engine", "status"];
-/** Beside the name alone a curve leaves it this much: its status and start are told below it then. */
+/** A curve, and one column more, leave the name this much: its status and start are told below it then. */
 const LEAST_NAME = 206;
 
 /** The columns that fit, before others that by which the rows are sorted; the first takes what they leave. */
@@ -176,7 +176,7 @@ export function columnsThatFit(width: number, sortedBy = ""): Column[] {
   const rank = (column: Column) => (column.key === first ? Math.min(column.rank, SORTED_RANK) : column.rank);
   const shown = [...COLUMNS].sort((a, b) => rank(a) - rank(b));
   const needed = () =>
-    shown.reduce((sum, column) => sum + (shown.length === 2 && column.rank === 0 ? LEAST_NAME : column.width), 0);
+    shown.reduce((sum, column) => sum + (shown.length <= 3 && column.rank === 0 ? LEAST_NAME : column.width), 0);
   while (shown.length > 1 && needed() > width) shown.pop();
   return COLUMNS.filter((column) => shown.includes(column));
 }

@@ -69,5 +69,6 @@ describe("the columns", () => {
     const keys = (width: number) => columnsThatFit(width).map(({ key }) => key);
     expect(keys(240)).toEqual(["name"]);
     expect(keys(376)).toEqual(["name", "curve"]);
+    expect(keys(440)).toEqual(["name", "curve", "lastLoss"]);
   });
 });
