@@ -38,6 +38,10 @@ LIMITS: Mapping[str, str] = {
 """Message for a value out of its limits, by pydantic's type of error."""
 
 
+LARGEST_EXACT = 2**53
+"""Up to here floats hold every whole number."""
+
+
 def validation_message(problem: Any) -> str:
     """Message of a validation error; pydantic's own for types that settings do not raise."""
     kind = problem["type"]
@@ -51,6 +55,8 @@ def validation_message(problem: Any) -> str:
 
 
 def _shown(limit: float) -> str:
+    if limit == LARGEST_EXACT:
+        return "2^53"
     return f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
 
 
