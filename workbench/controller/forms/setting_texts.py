@@ -169,7 +169,7 @@ def _comparison_problems(further: Mapping[str, Any]) -> dict[str, str]:
             continue
         found[name] = f"Must be {least} or more."
         if number > LARGEST_COUNT and number != float("inf"):
-            found[name] = f"Must be {LARGEST_COUNT:,} or less."
+            found[name] = "Must be 2^53 or less."
         elif not number < least:
             found[name] = "Must be a finite number."
     return found

@@ -64,6 +64,16 @@ class FormFiller(View):
         source, wanted = self._models.field.value, engines.wanted
         self._filled = _Filled(model, source, chosen, texts, ortmodule, wanted, before)
 
+    def fill_beside(self, run: Run, trained_by: Sequence[str] = ()) -> None:
+        """The same for what goes on: other engines stay chosen beside those that train.
+
+        Args:
+            run: whose settings to show.
+            trained_by: the engines that train; none: that of the run.
+        """
+        chosen, engines = self._trainer.engines.wanted, [*(trained_by or [run.engine])]
+        self.fill(run, chosen if {*engines} <= {*chosen} else engines)
+
     def _choose(self, name: Model | str, recorded: Model | str) -> bool:
         """Choose the model of a run; False: a user is asked for it.
 
@@ -113,4 +123,4 @@ class FormFiller(View):
         """The same for a job, unless a user has already chosen another model or typed settings."""
         controller, run = self._controller, next(iter(job.runs.values()))
         if controller.setup.model in ("", run.spec["model"]) and not controller.typed.texts:
-            self.fill(run, job.engines)
+            self.fill_beside(run, job.engines)
