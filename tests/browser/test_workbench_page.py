@@ -116,7 +116,7 @@ def test_a_kernel_restart_is_shown_and_disables_the_buttons(
     page.get_by_role("menuitem", name="Kernel").click()
     page.get_by_role("menuitem", name=re.compile("^Restart Kernel…")).click()
     page.get_by_role("button", name="Confirm Kernel Restart").click()
-    expect(notebook.status).to_contain_text("The kernel that made this page was restarted")
+    expect(notebook.status).to_contain_text("the kernel that made this page was restarted")
     for name in ("Train", "Compare", "Stop"):
         expect(notebook.button(name)).to_be_disabled()
     hint = page.locator(".wb-step-train .wb-plot-hint").first

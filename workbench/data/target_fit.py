@@ -74,7 +74,7 @@ def _check_values(loss: Loss, output: TensorSpec, target: np.ndarray, where: str
     if target.dtype != np.float32:
         raise LossFitError(
             f"Loss {loss.name} needs a float32 target but dataset {where} has {target.dtype}; "
-            "load it with target_dtype='float32', or use cross_entropy for class indices."
+            "use cross_entropy for class indices, or load it with target_dtype='float32'."
         )
     if not fits(output.shape, target):
         raise LossFitError(

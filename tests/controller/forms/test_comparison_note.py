@@ -31,3 +31,10 @@ def test_settings_that_a_comparison_uses_are_named_with_their_values() -> None:
         "The next comparison has the settings of Train: batch size 64, learning rate fast (wrong), "
         f"train only {'layer' * 12}…, LoRA yes, LoRA rank 4. It does not use: "
     )
+
+
+def test_a_single_engine_has_nothing_to_be_compared_with() -> None:
+    said = comparison_note(TypedSettings(Setup(engines=["pytorch"])))
+    assert said.startswith("Only pytorch is chosen: choose an engine to compare it with. The next")
+    said = comparison_note(TypedSettings(Setup(engines=["pytorch", "ondevice"])))
+    assert said.startswith("The next comparison")

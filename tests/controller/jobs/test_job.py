@@ -456,7 +456,9 @@ def test_engines_that_a_stop_has_kept_from_training_are_offered(
         training.stop()
         names = ["ondevice"] if untrained["pytorch"].progress.done_steps else training.engines
         [offer] = offers_of(training)
-        assert (offer.action, offer.text) == ("train", f"{' and '.join(names)} did not train.")
+        model = untrained["pytorch"].spec["model"]
+        text = f"{' and '.join(names)} did not train {model}, as it was stopped."
+        assert (offer.action, offer.text) == ("train", text)
         further = accepted(offer, lambda _: None)
         finish(further)
         assert [run.status for run in further.runs.values()] == ["completed"] * 2

@@ -30,6 +30,11 @@ def test_layers_that_are_frozen_by_choice_say_so() -> None:
         return [row.state for row in with_frozen(rows, shapes, trained)]
 
     assert states(None) == states([*shapes]) == ["trains"] * 3
-    assert states(["second.bias", "last.weight"]) == ["frozen", "trains", "trains"]
+    trained = ["second.bias", "last.weight", "last.bias"]
+    assert states(trained) == ["frozen", "part", "trains"]
+    rewritten = [row._replace(state="rewritten") for row in rows]
+    found = with_frozen(rewritten, shapes, trained)
+    assert [row.state for row in found] == ["frozen", "rewritten", "rewritten"]
+    assert [row.state for row in layer_rows(layers, shapes, trained, {})] == states(trained)
     cannot = [row._replace(state="cannot") for row in rows]
     assert [row.state for row in with_frozen(cannot, shapes, [])] == ["cannot"] * 3

@@ -321,8 +321,10 @@ def test_layers_that_are_frozen_in_another_step_say_so(make_page: MakePage) -> N
     page.set(requires_grad=["output.*"])
     assert states() == ["frozen", "frozen", "trains"]
     trainable = "Trainable parameters: 17,226 of 17,226 elements."
-    chosen = ", with 2 of 6 parameters trained."
-    until(lambda: page.models.card.verdict.endswith(f"{trainable[:-1]}{chosen}"))
+    chosen = "Chosen to be trained: 2 of 6 parameters, 650 of 17,226 elements."
+    until(lambda: page.models.card.verdict.endswith(f"{trainable} {chosen}"))
+    page.set(requires_grad=["output.bias"])
+    until(lambda: states() == ["frozen", "frozen", "part"])
     page.set(requires_grad=None)
     assert states() == ["trains"] * 3
     assert page.models.card.verdict.endswith(trainable)

@@ -171,7 +171,7 @@ def test_an_engine_has_its_throughput_as_soon_as_the_next_one_trains(
     assert list(charts.rates) == ["fake"]
     before = charts.rates["fake"]
     assert before == trained.samples_per_s
-    assert charts.rates_note == "load not known, median of rounds"
+    assert charts.rates_note == "load not known, median over the run"
     shutil.rmtree(trained.folder.path)
     views.job_ended(job)
     assert charts.rates["fake"] == before, "and not that of its curve in place of it"
@@ -194,7 +194,7 @@ def test_below_the_charts_stands_how_far_throughputs_can_be_trusted(make_page: M
         "trust its throughput"
     )
     assert unknown.startswith("It is not known whether the machine was quiet while pytorch was")
-    assert page.trainer.charts.rates_note == "some on a busy machine, median of rounds"
+    assert page.trainer.charts.rates_note == "some on a busy machine, median over the run"
     page._controller.views.job_started(Training.of(second))
     assert page.trainer.charts.remark == ""
 

@@ -14,6 +14,7 @@ from workbench.controller.state import PREPARING, State
 from workbench.controller.tasks.task import Table, TaskResult
 from workbench.widgets.artifacts import artifact_builder
 from workbench.widgets.artifacts.artifact_builder import (
+    AFTER_RUN,
     PROFILE,
     PROFILE_AGAIN,
     STOP_PROFILE,
@@ -75,6 +76,24 @@ def test_settings_changed_during_a_job_are_generated_for_after_it(
         assert step.footprint.outdated
         step.controller._shown.show(State("idle", "good", "Trained."))
         until(lambda: not step.footprint.outdated)
+    finally:
+        step.close()
+
+
+def test_artifacts_that_gave_way_to_a_run_are_generated_after_it() -> None:
+    step = ArtifactBuilder("digits-mlp")
+    try:
+        until(lambda: step.model is not None)
+        step.generate()
+        until(lambda: step.generating)
+        step.controller._shown.show(PREPARING)
+        step.controller.artifacts.give_way()
+        until(lambda: step.footprint.doing == AFTER_RUN)
+        assert not step.generating
+        step.controller._shown.show(State("idle", "good", "Trained."))
+        assert step.footprint.doing == ""
+        until(lambda: step.graphs.children)
+        assert not step.footprint.outdated
     finally:
         step.close()
 

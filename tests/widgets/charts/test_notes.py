@@ -16,11 +16,11 @@ BUSY, QUIET = Load(10.0, 12.0, 2), Load(10.0, 0.1, 2)
 @pytest.mark.parametrize(
     ("loads", "note"),
     [
-        ({"a": QUIET, "b": QUIET}, "median of rounds"),
-        ({"a": QUIET, "b": None}, "load not known of some, median of rounds"),
-        ({"a": None, "b": None}, "load not known, median of rounds"),
-        ({"a": BUSY, "b": None}, "some on a busy machine, median of rounds"),
-        ({"a": BUSY, "b": BUSY}, "machine busy, median of rounds"),
+        ({"a": QUIET, "b": QUIET}, "median over the run"),
+        ({"a": QUIET, "b": None}, "load not known of some, median over the run"),
+        ({"a": None, "b": None}, "load not known, median over the run"),
+        ({"a": BUSY, "b": None}, "some on a busy machine, median over the run"),
+        ({"a": BUSY, "b": BUSY}, "machine busy, median over the run"),
     ],
 )
 def test_what_is_said_of_some_is_not_said_of_all(loads: dict[str, Load | None], note: str) -> None:

@@ -54,8 +54,8 @@ def test_recorded_runs_are_read_once_and_nothing_is_said_to_start(
         assert filled == [view.comparison]
         rates = {row["engine"]: row["cells"]["samples_per_s"] for row in view.table.rows}
         assert view.charts.rates == rates, "the charts have the throughput of the table"
-        assert view.charts.rates_note == "load not known, median of rounds"
-        assert view.table.columns[0]["unit"] == "samples/s, load not known, median of rounds"
+        assert view.charts.rates_note == "load not known, median over the run"
+        assert view.table.columns[0]["unit"] == "samples/s, load not known, median over the run"
         assert view.charts.verdict == said[1], "a saved picture contains it"
         view.clear("Deleted.")
         until(lambda: said[-1] == "Deleted.")

@@ -15,8 +15,13 @@ MOST_RATIOS = 2
 """Of more runs, the sentence has the highest ratio and the lowest."""
 MOST_SETTINGS = 4
 """Largest number of settings that are named."""
-OF_NO_SPEED = frozenset({"learning_rate", "seed", "weight_decay", "steps", "epochs"})
-"""Settings that do not change the throughput: of a busy machine what differs is its load alone."""
+OF_NO_SPEED = frozenset(
+    {
+        *("learning_rate", "lr_schedule", "lr_warmup_steps", "lr_power", "weight_decay"),
+        *("seed", "steps", "epochs", "early_stopping", "loss"),
+    }
+)
+"""Settings that hardly change the throughput: of a busy machine what differs is its load alone."""
 NO_LOSSES = FinalLosses("")
 
 

@@ -19,10 +19,13 @@ def comparison_note(typed: TypedSettings) -> str:
     given = {name: text for name, text in typed.texts.items() if text.strip() and name in FIELDS}
     used = [name for name in FIELDS if name in given and _taken_over(name, typed)]
     unused = [label_in_sentence(name) for name in FIELDS if name in given and name in TRAINING_ONLY]
-    said = [f"{label_in_sentence(name)} {_text(name, typed)}" for name in used]
-    values = f": {', '.join(said)}" if said else ""
+    settings = [f"{label_in_sentence(name)} {_text(name, typed)}" for name in used]
+    values = f": {', '.join(settings)}" if settings else ""
     rest = f" It does not use: {', '.join(unused)}." if unused else ""
-    return f"The next comparison has the settings of Train{values}.{rest}"
+    said = f"The next comparison has the settings of Train{values}.{rest}"
+    if len(typed.engines) == 1:
+        return f"Only {typed.engines[0]} is chosen: choose an engine to compare it with. {said}"
+    return said
 
 
 def _taken_over(name: str, typed: TypedSettings) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -151,6 +152,11 @@ class TypedSettings:
                 self._replace(fitting)
 
     @property
+    def engines(self) -> list[str]:
+        """Names of the chosen engines."""
+        return list(self._setup.engines)
+
+    @property
     def trained_names(self) -> frozenset[str] | None:
         """The parameters of the model that are trained, none with LoRA; None: all, or it is not
         known."""
@@ -167,6 +173,19 @@ class TypedSettings:
         if _trains_adapters(read):
             return ", with LoRA adapters trained in place of its parameters"
         return f", with {len(trained)} of {len(model.parameter_names)} parameters trained"
+
+    @property
+    def trained_sentence(self) -> str:
+        """The same in a sentence, with the number of elements."""
+        (model, _), trained = self._read_for, self.trained_names
+        if not self.trained_text or model is None:
+            return ""
+        if not trained:
+            return "LoRA adapters are trained in place of its parameters."
+        shapes = model.parameter_shapes
+        elements, every = (sum(math.prod(shapes[n]) for n in names) for names in (trained, shapes))
+        counts = f"{len(trained)} of {len(shapes)} parameters, {elements:,} of {every:,} elements"
+        return f"Chosen to be trained: {counts}."
 
     @property
     def problems(self) -> dict[str, str]:

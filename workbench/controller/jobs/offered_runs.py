@@ -101,8 +101,9 @@ def offers_of(job: Job) -> list[Offer]:
                 Offer(run.id, "resume", f"{text}{goes_on}{'' if found else then}.", run, whole)
             )
     if not found and whole is not None and whole.status == "stopped" and whole.untrained:
-        text = f"{listed(whole.untrained)} did not train."
-        return [Offer(whole.id, "train", text, list(whole.runs.values())[-1], whole)]
+        last = list(whole.runs.values())[-1]
+        text = f"{listed(whole.untrained)} did not train {last.spec['model']}, as it was stopped."
+        return [Offer(whole.id, "train", text, last, whole)]
     return found[:OFFERED]
 
 
@@ -115,7 +116,7 @@ def _on_others(run: Run) -> str:
     if not (after := next_engines(run.folder)):
         return ""
     was, it = ("was", "it") if len(after) == 1 else ("were", "them")
-    return f" {listed(after)} {was} to train after it, and did not: choose {it} in Train."
+    return f" {listed(after)} {was} to train after it, and did not: choose {it} alone afterwards."
 
 
 def accepted(offer: Offer, model_for: Callable[[Run], Model | None]) -> Job:

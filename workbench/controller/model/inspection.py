@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from workbench.models import Layer
 
 LayerState = str
-"""State of a layer: "trains", "frozen", "none" (no parameters), "rewritten", "cannot" or ""
-(unknown)."""
+"""State of a layer: "trains", "part" (some of its parameters), "frozen", "none" (no parameters),
+"rewritten", "cannot" or "" (unknown)."""
 
 
 class LayerRow(NamedTuple):
@@ -55,8 +55,8 @@ def layer_rows(
 def with_frozen(
     rows: Sequence[LayerRow], parameters: Iterable[str], trained: Iterable[str] | None
 ) -> list[LayerRow]:
-    """The rows, of which the layers whose parameters are all frozen by choice say so, also
-    those that are rewritten.
+    """The rows, of which the layers whose parameters are frozen by choice, or some of them, say so;
+    of those that are rewritten the layers without a trained parameter.
 
     Args:
         rows: of a model whose layers can be trained as `state` says.
@@ -67,14 +67,15 @@ def with_frozen(
         return list(rows)
     owned = _owned([row.layer for row in rows], parameters)
     chosen = set(trained)
-    return [
-        row._replace(state="frozen")
-        if row.state in ("trains", "rewritten")
-        and (own := owned[row.layer.name])
-        and chosen.isdisjoint(own)
-        else row
-        for row in rows
-    ]
+    found = []
+    for row in rows:
+        own, state = owned[row.layer.name], row.state
+        if own and state in ("trains", "part", "rewritten") and chosen.isdisjoint(own):
+            state = "frozen"
+        elif state == "trains" and not chosen.issuperset(own):
+            state = "part"
+        found.append(row._replace(state=state))
+    return found
 
 
 def _owned(layers: Sequence[Layer], parameters: Iterable[str]) -> dict[str, list[str]]:
@@ -98,4 +99,6 @@ def _state(
         return ""
     if not own:
         return "none" if checked else ""
-    return "trains" if any(name in trained for name in own) else "frozen"
+    if trained.isdisjoint(own):
+        return "frozen"
+    return "trains" if trained.issuperset(own) else "part"

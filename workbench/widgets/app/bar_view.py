@@ -63,7 +63,8 @@ class BarView(View):
             self._show_offers()
 
     def job_started(self, job: Job) -> None:
-        self._ended, self._found = None, []
+        own = {run.id for run in job.runs.values()}
+        self._ended, self._found = None, [each for each in self._found if each.id not in own]
         self._running = model_of(job)
         self._show_title()
 

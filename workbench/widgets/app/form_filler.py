@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from workbench.controller import Controller
 from workbench.controller.jobs.job import Job
+from workbench.controller.jobs.next_engines import next_engines
 from workbench.controller.model.namespace import is_arrays, is_module
 from workbench.controller.model.sources import split_names
 from workbench.controller.restore import restored
@@ -64,15 +65,10 @@ class FormFiller(View):
         source, wanted = self._models.field.value, engines.wanted
         self._filled = _Filled(model, source, chosen, texts, ortmodule, wanted, before)
 
-    def fill_beside(self, run: Run, trained_by: Sequence[str] = ()) -> None:
-        """The same for what goes on: other engines stay chosen beside those that train.
-
-        Args:
-            run: whose settings to show.
-            trained_by: the engines that train; none: that of the run.
-        """
-        chosen, engines = self._trainer.engines.wanted, [*(trained_by or [run.engine])]
-        self.fill(run, chosen if {*engines} <= {*chosen} else engines)
+    def fill_beside(self, run: Run) -> None:
+        """The same for a run that goes on: the other engines stay chosen beside its own."""
+        chosen = self._trainer.engines.wanted
+        self.fill(run, chosen if run.engine in chosen else ())
 
     def _choose(self, name: Model | str, recorded: Model | str) -> bool:
         """Choose the model of a run; False: a user is asked for it.
@@ -123,4 +119,4 @@ class FormFiller(View):
         """The same for a job, unless a user has already chosen another model or typed settings."""
         controller, run = self._controller, next(iter(job.runs.values()))
         if controller.setup.model in ("", run.spec["model"]) and not controller.typed.texts:
-            self.fill_beside(run, job.engines)
+            self.fill(run, [*job.engines, *next_engines(run.folder)])

@@ -35,6 +35,8 @@ SHOWN = (
 TYPING_S = 1.0
 """Time without a change after which typed settings are considered complete."""
 
+AFTER_RUN = "waiting for the run to end, after which the artifacts are generated"
+
 PROFILE = "Profile: time and memory of each node"
 PROFILE_AGAIN = "Profile again: these graphs are new"
 STOP_PROFILE = "Stop the profile"
@@ -119,8 +121,13 @@ class ArtifactBuilder(StandaloneStep):
     def generate(self) -> None:
         """Generate the artifacts and predict their footprint; returns immediately."""
         self._cancel_timer()
-        self._shown = self._settings()
+        self._shown, self._is_due = self._settings(), False
         self.controller.predict()
+
+    def wait_for_run(self) -> None:
+        """What was generated has given way to a run: it is generated anew after it."""
+        self._is_due, self._shown = True, {}
+        self.footprint.doing = AFTER_RUN
 
     def show_graphs(self) -> None:
         """Lead to the graphs, and generate the artifacts if there are none; returns immediately."""
@@ -180,8 +187,9 @@ class ArtifactBuilder(StandaloneStep):
     def _generate_again(self) -> None:
         """Generate for the typed settings; not during a job, whose measurements it would
         disturb, but after it."""
-        self._is_due = self.controller.state.active
-        if not self._is_due:
+        if self.controller.state.active:
+            self.wait_for_run()
+        else:
             self.generate()
 
     def _on_button(self, _: Any, content: dict[str, Any], __: Any) -> None:
@@ -251,6 +259,8 @@ class ArtifactsView(View):
             self._step.graphs.children = [self._step.profiler, self._step.graph]
             if self._step.profiled:
                 self._step.profiler.label = PROFILE_AGAIN
+        elif not doing and not problem and self._step.controller.state.active:
+            self._step.wait_for_run()
         elif not doing and not problem:  # it was stopped
             self._step.graphs.children = []
             self._step._shown = None
@@ -259,7 +269,7 @@ class ArtifactsView(View):
     def show_state(self, state: State) -> None:
         self._step.profiler.enabled = not state.active
         if self._step._is_due and not state.active:
-            self._step._is_due = False
+            self._step._is_due, self._step.footprint.doing = False, ""
             self._step._on_typed()
 
     def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:

@@ -14,6 +14,8 @@ from workbench.widgets.charts.hints import EMPTY_HINT
 
 OF_ROUNDS = "median of rounds"
 """What the throughput of a whole run is, see `Run.samples_per_s`."""
+OF_RUNS = "median over the run"
+"""The same of runs that were not compared, or each by itself."""
 MACHINE_BUSY = "machine busy"
 """That other programs disturbed what was measured."""
 IN_SEQUENCE = (
@@ -37,7 +39,7 @@ def throughput_notes(results: Mapping[str, StepResults]) -> tuple[str, str]:
         doubt = doubt if len(unknown) == len(measured) else "load not known of some"
     remark = " ".join(filter(None, (disturbances(results), unknown_load(results))))
     # The doubt first, as the end is cut off where there is little room.
-    return remark, ", ".join(filter(None, (doubt, OF_ROUNDS)))
+    return remark, ", ".join(filter(None, (doubt, OF_RUNS)))
 
 
 class ChartNotes(traitlets.HasTraits):

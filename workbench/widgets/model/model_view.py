@@ -283,9 +283,8 @@ class ModelStepView(View):
 
     def _fill_verdict(self) -> None:
         """With what is frozen by choice, which the check of the model does not know."""
-        chosen = self._step.controller.typed.trained_text if self._verdict else ""
-        whole = f"{self._verdict.removesuffix('.')}{chosen}."
-        self._step.card.verdict = whole if chosen else self._verdict
+        chosen = self._step.controller.typed.trained_sentence if self._verdict else ""
+        self._step.card.verdict = f"{self._verdict} {chosen}".rstrip()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         fields = (self._step.dataset, self._step.target, self._step.groups)

@@ -10,8 +10,8 @@ const WHOLE_MS = 1000;
 
 /** Message in place of the status of a page. */
 export const GONE =
-  "The kernel that made this page was restarted, shut down or has died. Run the cell again for a new page: it " +
-  "offers runs that go on or were interrupted, and lists all of them in Runs.";
+  "Run the cell again for a new page: the kernel that made this page was restarted, shut down or has died. The new " +
+  "page offers runs that go on or were interrupted, and lists all of them in Runs.";
 
 /** Message while the server does not answer. */
 export const OFFLINE =

@@ -17,7 +17,7 @@ interface Layer {
   bytes: number;
   /** Of one row; -1 where they are not known. */
   multiply_adds: number;
-  /** "trains", "frozen", "none", "rewritten", "cannot", or empty while that is not known. */
+  /** "trains", "part", "frozen", "none", "rewritten", "cannot", or empty while that is not known. */
   state: string;
   /** Reasons, in sentences. */
   why: string;
@@ -35,6 +35,7 @@ interface Traits {
 const COLUMNS = ["Layer", "Kind", "Output", "Parameters", "Size", "Multiply-adds", "Training"];
 const STATES: Record<string, string> = {
   trains: "trains",
+  part: "trains in part",
   frozen: "frozen",
   none: "no parameters",
   rewritten: "rewritten",

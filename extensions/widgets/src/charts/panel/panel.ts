@@ -20,8 +20,8 @@ import { lineStyle, readTheme } from "../../theme";
 import type { ViewState } from "./view_state";
 import { typeScaleOf, zoomOf } from "../../zoom";
 
-/** As the kernel calls the throughput of whole runs, and what it is. */
-const OF_ROUNDS = "median of rounds";
+/** As the kernel calls the throughput of whole runs, measured together or not, and what it is. */
+const MEDIANS = ["median of rounds", "median over the run"];
 const ROUNDS =
   "A curve is a mean over a twentieth of the steps, at least ten. The throughput of a run is the median over such rounds, that of a comparison over the turns of its engines: what disturbed a few of them is left out.";
 
@@ -198,7 +198,7 @@ export class Panel {
     const chosen = this.logarithmic && this.state.context.scaleOf(this.metric) === "auto";
     const text = notes.filter(Boolean).join(", ");
     setText(this.unit, text);
-    setAttribute(this.unit, "title", text.includes(OF_ROUNDS) ? `${text}. ${ROUNDS}` : text);
+    setAttribute(this.unit, "title", MEDIANS.some((median) => text.includes(median)) ? `${text}. ${ROUNDS}` : text);
     setText(this.logarithm, chosen ? "log (auto)" : "log");
     setAttribute(this.logarithm, "aria-pressed", String(this.logarithmic));
     setAttribute(this.logarithm, "aria-label", `Logarithmic scale of ${title}`);
