@@ -7,7 +7,7 @@ import itertools
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from workbench.figures.static_figure import label, make_figure, step_text, value_text
+from workbench.figures.static_figure import caption, label, make_figure, step_text, value_text
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,14 @@ def test_the_numbers_of_steps_do_not_overlap(steps: int) -> None:
 )
 def test_values_have_the_prefixes_of_the_page(value: float, text: str) -> None:
     assert value_text(value) == text
+
+
+def test_a_long_caption_stays_within_the_figure() -> None:
+    figure, _ = make_figure(1, "a run")
+    sentence = "The machine was busy while model-with-a-long-name on ondevice was measured. " * 4
+    caption(figure, f"{sentence}\nIt was measured.")
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    drawn = figure._supxlabel.get_window_extent(canvas.get_renderer())
+    assert 0 <= drawn.x0 < drawn.x1 <= figure.bbox.width
+    assert figure.words.endswith(f"{sentence.strip().removesuffix('.')}. It was measured")

@@ -18,12 +18,15 @@ class NotebookFigure(Figure):
     title_sentences: Sequence[str] = ()
     """The title before its sentences were wrapped; empty: as it is drawn."""
 
+    caption_text: str = ""
+    """The caption before its lines were wrapped."""
+
     @property
     def words(self) -> str:
         """Title, names of the charts, and caption, as plain text."""
         charts = [axes.get_title(loc="left") for axes in self.axes]
         title = "\n".join(self.title_sentences) or self.get_suptitle()
-        parts = (title, ", ".join(filter(None, charts)), self.get_supxlabel())
+        parts = (title, ", ".join(filter(None, charts)), self.caption_text or self.get_supxlabel())
         lines = [line.strip() for part in parts for line in part.splitlines()]
         return ". ".join(line.removesuffix(".") for line in lines if line)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,11 +11,12 @@ from workbench.display.encodable import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from workbench.figures.notebook_figure import NotebookFigure
 
 
+CAPTION_LETTER = 0.06
+"""Width of a letter of a caption, in inches: on average, and a little more."""
 TITLE_LINE = 0.19
 """Height of a line of a title, in inches; there is room for two."""
 
@@ -106,5 +108,9 @@ def legend_label(name: str) -> str:
     return f" {shown}" if shown.startswith("_") else shown
 
 
-def caption(figure: Figure, text: str) -> None:
-    figure.supxlabel(printable(text), fontsize=7, color="#525252", parse_math=False)
+def caption(figure: NotebookFigure, text: str) -> None:
+    """Sentences below the charts, in lines that are as wide as the figure."""
+    width = int(figure.get_figwidth() / CAPTION_LETTER)
+    figure.caption_text = printable(text)
+    lines = [part for line in figure.caption_text.splitlines() for part in wrap(line, width)]
+    figure.supxlabel("\n".join(lines), fontsize=7, color="#525252", parse_math=False)

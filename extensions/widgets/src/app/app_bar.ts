@@ -163,8 +163,9 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
         tab?.focus({ preventScroll: true });
         if (document.activeElement !== tab) menu.focus({ preventScroll: true }); // the tabs of a narrow page are hidden
       }
-      // A run that begins in the step that is shown is looked at too.
-      const begins = !changes && !busy && isBusy() && isOutOfView(panel(selected)?.querySelector(".wb-main"));
+      // A run that begins in the step that is shown is looked at too, unless its start is refused for a field.
+      const refused = document.activeElement?.getAttribute("aria-invalid") === "true";
+      const begins = !changes && !busy && isBusy() && !refused && isOutOfView(panel(selected)?.querySelector(".wb-main"));
       busy = isBusy();
       if (used && (begins || (changes && (scrolled || isScrolled(at) || window.innerHeight <= LOW_WINDOW)))) {
         toTop(at);

@@ -19,4 +19,5 @@ export function showRefusedField(step: Element | null | undefined): void {
   if (!field) return;
   for (let folded = field.closest("details"); folded; folded = folded.parentElement?.closest("details") ?? null) folded.open = true;
   field.focus();
+  field.closest(".wb-setting")?.scrollIntoView({ block: "nearest" }); // with what is wrong, below it
 }

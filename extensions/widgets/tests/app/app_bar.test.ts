@@ -105,6 +105,26 @@ describe("the bar", () => {
     expect(moved).toHaveLength(1);
   });
 
+  it("brings a run that begins into view, unless it is refused for a field, which has the focus", () => {
+    const main = document.createElement("div");
+    const field = document.createElement("input");
+    main.className = "wb-main";
+    main.getBoundingClientRect = () => ({ top: -400 }) as DOMRect;
+    page().querySelector(".wb-step-train")?.append(main, field);
+    tabs()[1]?.click();
+    const moved: Element[] = [];
+    page().scrollIntoView = () => void moved.push(page());
+    field.focus();
+    const become = (state: string) => shown.model.receive("steps", [step("model", "done", "digits-mlp"), step("train", state, "")]);
+    field.setAttribute("aria-invalid", "true");
+    become("busy");
+    become("ready");
+    expect(moved).toEqual([]);
+    field.setAttribute("aria-invalid", "false");
+    become("busy");
+    expect(moved).toEqual([page()]);
+  });
+
   it("takes the focus where the panel that has it is hidden, as after Compare in the step Runs", () => {
     const inside = document.createElement("button");
     page().querySelector(".wb-step-train")?.append(inside);
