@@ -30,6 +30,7 @@ FORMAT_VERSION = 3
 
 MadeBy = Literal["export", "loss", "rewrite", "fusion", "gradient", "update", "lora"]
 
+UPDATES = "writes the gradient, or the next value, of"
 OWN_GRADIENT = "a gradient of the workbench's own, where ONNX Runtime has none or a wrong one"
 SEEDED = "draws by the seed of the run"
 
@@ -109,7 +110,7 @@ def provenance_of(
         if origin.made_by == "update":
             reader = readers.get(origin.updated)
             layer = "" if reader is None else layers[reader]
-            return NodeProvenance("update", (), layer, f"of {origin.updated}")
+            return NodeProvenance("update", (), layer, f"{UPDATES} {origin.updated}")
         if origin.made_by == "given":
             kept = bool(found) and not rewrites and not origin.rewrite
             made_by = forward[found[0]].made_by if kept else "rewrite"
