@@ -187,7 +187,8 @@ class StepsView(View):
             refused = "cannot be loaded" if self._model_problem else "choose a model"
             needed = NEEDS_EXAMPLE if lacks_example(self._model_problem) else refused
             return Step("model", "Model", "needs", needed)
-        if self._data_problem:
+        of_train = self._data_problem == LOSS_UNFIT and self._typed.texts.get("loss")
+        if self._data_problem and not of_train:
             return Step("model", "Model", "needs", self._data_problem)
         return Step("model", "Model", "done", self._model.name)
 

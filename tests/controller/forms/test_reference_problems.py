@@ -48,7 +48,7 @@ def test_a_batch_larger_than_the_data_is_marked_once_the_data_is_known() -> None
     typed.type("batch_size", "999,999")
     assert typed.read.problems == {}
     typed.know_data(1438)
-    said = "There are 1,438 training rows: give at most that."
+    said = "There are 1,438 training rows, fewer than a batch of 999,999: give at most that."
     assert typed.read.problems == {"batch_size": said}
     typed.type("batch_size", "1438")
     assert typed.read.problems == {}

@@ -43,3 +43,25 @@ def test_who_reads_does_not_wait_for_an_observer() -> None:
         {"epochs": "Must be 1 or more."},
         ["Epochs"],
     ]
+
+
+def test_a_loss_is_that_of_the_model_that_it_was_chosen_for() -> None:
+    typed = TypedSettings(Setup())
+    typed.know(load_model("digits-autoencoder"))
+    typed.set(loss="l1", learning_rate=0.5)
+    typed.know(None)
+    typed.know(load_model("breast-cancer-mlp"))
+    assert typed.texts == {"learning_rate": "0.5"}
+    typed.set(loss="mse")
+    typed.know(None)
+    typed.know(load_model("breast-cancer-mlp"))
+    assert typed.texts["loss"] == "mse", "it is the same model"
+
+
+def test_the_default_batch_is_no_larger_than_the_data() -> None:
+    typed = TypedSettings(Setup())
+    typed.know_data(6)
+    said = "There are 6 training rows, fewer than a batch of 32: give at most that."
+    assert typed.problems == {"batch_size": said}
+    typed.type("batch_size", "6")
+    assert typed.problems == {}

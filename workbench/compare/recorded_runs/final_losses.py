@@ -18,7 +18,7 @@ MOST_NAMED = 4
 
 class FinalLosses(NamedTuple):
     """The last test loss of each run that was tested; where fewer than two were, the loss of each
-    last batch; where the loss functions differ, the accuracies."""
+    last batch; where the loss functions differ, the accuracies or R²."""
 
     sentence: str
     """The figures, best first, or why they do not compare; empty: there are fewer than two."""
@@ -26,34 +26,35 @@ class FinalLosses(NamedTuple):
     """What they are, as "final test loss"."""
     by_run: Mapping[str, float] = MappingProxyType({})
     """Those that are finite, best first; empty where they do not compare, or none is the best."""
-    are_accuracies: bool = False
-    """Whether they are accuracies, 0 to 1, of which the highest is the best."""
+    measure: str = "loss"
+    """Or "accuracy" (0 to 1) or "r2", of which the highest is the best."""
 
     @property
     def best(self) -> str:
-        """The best in a few words, as "lowest final test loss 0.2031: lr 0.01"; empty where there
-        is none. What all names begin with is left out, as the end is cut off where there is little
+        """The best in a few words, as "lowest test loss 0.2031: lr 0.01"; empty where there is
+        none. What all names begin with is left out, as the end is cut off where there is little
         room."""
         if not self.by_run:
             return ""
         name, value = next(iter(self.by_run.items()))
         one_start = len({each.partition(SEPARATOR)[0] for each in self.by_run}) == 1
         short = name.partition(SEPARATOR)[2] if one_start else ""
-        superlative = "highest" if self.are_accuracies else "lowest"
-        return f"{superlative} {self.what} {self.text(value)}: {short or name}"
+        what = self.what.removeprefix("final ")
+        superlative = "lowest" if self.measure == "loss" else "highest"
+        return f"{superlative} {what} {self.text(value)}: {short or name}"
 
     def text(self, value: float) -> str:
         """One of the figures as it is written."""
-        return f"{percent(value)} %" if self.are_accuracies else loss_text(value)
+        return loss_text(value) if self.measure == "loss" else _measure_text(self.measure, value)
 
 
 def last_tested(points: NewPoints, name: str) -> float:
-    """The loss or accuracy on the test split of the last evaluation; NaN: there was none, or it is
-    not finite.
+    """The loss, or another measure, on the test split of the last evaluation; NaN: there was none,
+    or it is not finite.
 
     Args:
         points: what was recorded.
-        name: "loss" or "accuracy" (0 to 1).
+        name: "loss", "accuracy" (0 to 1) or "r2".
     """
     return _number(_last_evaluation(points).get(name))
 
@@ -80,7 +81,7 @@ def final_losses(
         what = " and ".join(dict.fromkeys(f"{other}s" for other in others.values()))
         why = f"Their losses do not compare: they are of different {what}."
         same_data = [name for name in runs if others.get(name) != "dataset"]
-        return _accuracies({name: points[name] for name in same_data}, ended, why)
+        return _measures({name: points[name] for name in same_data}, ended, why)
     evaluations = {name: found for name in alike if (found := _last_evaluation(points[name]))}
     tested = len(evaluations) > 1
     final = {
@@ -132,24 +133,36 @@ def _tested(what: str, ended: bool) -> str:
     return f"final test {what}" if ended else f"test {what} so far"
 
 
-def _accuracies(points: Mapping[str, NewPoints], ended: bool, why: str) -> FinalLosses:
-    """Those of runs whose losses do not compare, and `why` they do not."""
-    found = {name: last_tested(each, "accuracy") for name, each in points.items()}
-    known = {name: value for name, value in found.items() if math.isfinite(value)}
-    if len(known) < 2:
+MEASURES = {"accuracy": "accuracy", "r2": "R²"}
+"""What decides where losses do not compare, by its name in an evaluation: the highest is best."""
+
+
+def _measures(points: Mapping[str, NewPoints], ended: bool, why: str) -> FinalLosses:
+    """The accuracies, or R², of runs whose losses do not compare, and `why` they do not."""
+    for measure in MEASURES:
+        found = {name: last_tested(each, measure) for name, each in points.items()}
+        known = {name: value for name, value in found.items() if math.isfinite(value)}
+        if len(known) > 1:
+            break
+    else:
         return FinalLosses(why)
     order = sorted(known, key=known.__getitem__, reverse=True)
-    texts = [f"{name}: {percent(known[name])} %" for name in order]
+    written = {name: _measure_text(measure, known[name]) for name in order}
+    texts = [f"{name}: {text}" for name, text in written.items()]
     if len(texts) > MOST_NAMED + 1:
         texts[MOST_NAMED - 1 : -1] = [f"{len(texts) - MOST_NAMED} others"]
-    what = _tested("accuracy", ended)
-    one_is_best = percent(known[order[0]]) != percent(known[order[1]])
+    what = _tested(MEASURES[measure], ended)
+    one_is_best = written[order[0]] != written[order[1]]
     return FinalLosses(
-        f"{why} {what.capitalize()}, highest first: {'; '.join(texts)}.",
+        f"{why} {what[0].upper()}{what[1:]}, highest first: {'; '.join(texts)}.",
         what,
         {name: known[name] for name in order} if one_is_best else {},
-        are_accuracies=True,
+        measure,
     )
+
+
+def _measure_text(measure: str, value: float) -> str:
+    return f"{percent(value)} %" if measure == "accuracy" else f"{value:.3f}"
 
 
 def _unlike(run: Run, reference: Run) -> str:

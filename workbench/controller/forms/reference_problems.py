@@ -13,9 +13,10 @@ from workbench.files.input_file import is_file
 from workbench.files.user_path import user_path
 from workbench.lora.linear_weight import targeted_weights
 from workbench.models import Model
-from workbench.settings.config import TUNINGS, make_config
+from workbench.settings.config import TUNINGS, TrainingConfig, make_config
 from workbench.tuning_results.record import TuningFileError, read_tuning
 
+BATCH_SIZE = TrainingConfig.model_fields["batch_size"].default
 LEAST_MEMORY_BYTES = 50_000_000
 """Memory that every worker takes: with less it would fail at once."""
 NOTHING = "(none)"
@@ -31,7 +32,7 @@ def reference_problems(
     """The settings that refer to what does not exist, by field, in a sentence each.
 
     Args:
-        settings: as `ReadSettings.settings`.
+        settings: as `ReadSettings.settings`, with the defaults of the model.
         further: as `ReadSettings.further`.
         model: the model whose parameters patterns refer to; None: patterns are not checked.
         train_rows: number of training rows; None: the size of batches is not checked.
@@ -46,9 +47,10 @@ def reference_problems(
     if isinstance(limit, int) and 0 < limit < LEAST_MEMORY_BYTES:
         least = f"{LEAST_MEMORY_BYTES / 1e6:.0f} MB"
         found["memory_limit_bytes"] = f"A worker takes more before its first step: {least} or more."
-    batch_size = settings.get("batch_size")
+    batch_size = settings.get("batch_size", BATCH_SIZE)
     if train_rows is not None and isinstance(batch_size, int) and batch_size > train_rows:
-        found["batch_size"] = f"There are {train_rows:,} training rows: give at most that."
+        fewer = f"There are {train_rows:,} training rows, fewer than a batch of {batch_size:,}"
+        found["batch_size"] = f"{fewer}: give at most that."
     if model is not None:
         names = model.parameter_names
         missing = _unmatched(settings.get("requires_grad", ()), names)

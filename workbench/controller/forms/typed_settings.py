@@ -23,8 +23,8 @@ from workbench.settings.requires_grad import trainable_names
 
 OF_COMPARE = ("comparison_steps", "quiet_s")
 """Settings that only a comparison takes."""
-NAMING_PARAMETERS = ("requires_grad", "lora.targets")
-"""Settings that name parameters of a model."""
+OF_ONE_MODEL = ("requires_grad", "lora.targets", "loss")
+"""Settings that name parameters of a model, or fit its outputs."""
 
 
 class TypedSettings:
@@ -54,7 +54,7 @@ class TypedSettings:
         self._unfit: tuple[Any, str] = (None, "")
         """The loss that does not fit the dataset, and why."""
         self._fitting: dict[str, str] = {}
-        """Texts that name parameters of the last known model."""
+        """Texts that were chosen for the last known model."""
         self._fitted = ""
         """The name of the model that these fitted."""
 
@@ -140,7 +140,7 @@ class TypedSettings:
             if model is self._model:
                 return
             if self._model is not None:
-                named = {name: self.texts.get(name, "") for name in NAMING_PARAMETERS}
+                named = {name: self.texts.get(name, "") for name in OF_ONE_MODEL}
                 self._fitting = {
                     name: text for name, text in named.items() if name not in self.read.problems
                 }
@@ -213,8 +213,8 @@ class TypedSettings:
                 self._replace(self.texts)
 
     def _is_stale(self, name: str) -> bool:
-        """Whether a setting names parameters of the model before: those of another model may have
-        the same names, but nobody has chosen them."""
+        """Whether a setting was chosen for the model before: parameters of another model may have
+        the same names, and its outputs fit the same loss, but nobody has chosen that."""
         is_other = self._model is not None and self._model.name != self._fitted
         unfit = is_other or name in self.read.problems
         return self._fitting.get(name) == self.texts[name] and unfit
@@ -239,7 +239,8 @@ class TypedSettings:
         typed = {name: text for name, text in texts.items() if text.strip()}
         # Both or none: a run is started with the settings that are shown.
         read = read_texts(typed, self.defaults, self._setup.engines)
-        referring = reference_problems(read.settings, read.further, self._model, self._train_rows)
+        settings = {**self.defaults, **read.settings}
+        referring = reference_problems(settings, read.further, self._model, self._train_rows)
         self.texts, self.read = typed, read._replace(problems={**referring, **read.problems})
         self._read_for = self._model, self.read
         further = self.read.further

@@ -63,6 +63,10 @@ class AppBar(anywidget.AnyWidget):
         """Scroll to the results of the shown step, where a user works in the page."""
         self.send({"kind": "results"})
 
+    def show_refused(self, step: str) -> None:
+        """Lead to the wrong field of the step "train" or "compare", which has fields of both."""
+        self.send({"kind": "refused", "step": step})
+
     def show_verdict(self, summary: str, sentence: str) -> None:
         """Show what a comparison that has ended came to, in few words and in many; "": nothing."""
         with self.hold_sync():

@@ -66,9 +66,8 @@ class FormFiller(View):
         self._filled = _Filled(model, source, chosen, texts, ortmodule, wanted, before)
 
     def fill_beside(self, run: Run) -> None:
-        """The same for a run that goes on: the other engines stay chosen beside its own."""
-        chosen = self._trainer.engines.wanted
-        self.fill(run, chosen if run.engine in chosen else ())
+        """The same for a run that goes on: the engines stay as they were chosen."""
+        self.fill(run, self._trainer.engines.wanted)
 
     def _choose(self, name: Model | str, recorded: Model | str) -> bool:
         """Choose the model of a run; False: a user is asked for it.

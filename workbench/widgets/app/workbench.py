@@ -111,7 +111,7 @@ class Workbench(Area):
         controller = self._controller
         self.bar = AppBar()
         self.status = Status(message=controller.state.message)
-        self.controls = Controls(actions_of(controller))
+        self.controls = Controls(actions_of(controller), self.bar.show_refused)
         self.code = CodePanel()
         self.models = ModelView(controller=controller)
         self.artifacts = ArtifactBuilder(controller=controller)

@@ -103,6 +103,7 @@ class ArtifactBuilder(StandaloneStep):
         main = area("wb-main", [self.button, self.footprint, self.graphs, tasks])
         panel = area("wb-columns", [side, main])
         self.graphs.observe(self._on_graphs, "children")
+        self.footprint.observe(self._on_outdated, "outdated")
         super().__init__(children=[*alone, area("wb-step-panel wb-step-artifacts", [panel])])
         self.controller.views.add(ArtifactsView(self))
         typed.observe(self._on_typed)
@@ -174,6 +175,9 @@ class ArtifactBuilder(StandaloneStep):
 
     def _on_graphs(self, change: Any) -> None:
         self.button.has_graphs = bool(change.new)
+
+    def _on_outdated(self, change: Any) -> None:
+        (self.graphs.add_class if change.new else self.graphs.remove_class)("wb-outdated")
 
     def _cancel_timer(self) -> None:
         with self._timing:

@@ -128,8 +128,8 @@ class ResultBars(anywidget.AnyWidget):
         reference = "" if losses.by_run else comparison.reference
         quantity = f"Throughput relative to {reference}"
         if losses.by_run:
-            what = losses.what.capitalize()
-            quantity = what if losses.are_accuracies else f"{what}, and its ratio to the lowest"
+            quantity = f"{losses.what[0].upper()}{losses.what[1:]}"
+            quantity += ", and its ratio to the lowest" if losses.measure == "loss" else ""
         # In one message: the bars take the place that was kept for them.
         with self.hold_sync():
             self.awaited, self.bars = 0, bars
@@ -164,7 +164,7 @@ def _loss_bars(losses: FinalLosses) -> list[dict[str, Any]]:
     best = next(iter(losses.by_run.values()), math.nan)
 
     def text(value: float) -> str:
-        ratio = "" if losses.are_accuracies else ratio_to_lowest(value, best)
+        ratio = ratio_to_lowest(value, best) if losses.measure == "loss" else ""
         return ", ".join(filter(None, (losses.text(value), ratio)))
 
     return [

@@ -292,7 +292,8 @@ class ModelStepView(View):
         wrong = None if isinstance(problem, LossProblem) else self._step.field_of_data_problem()
         for field in fields:
             field.problem = problem if field is wrong else ""
-        elsewhere = problem if wrong is None else ""
+        in_train = isinstance(problem, LossProblem) and "loss" in self._step.controller.typed.texts
+        elsewhere = problem if wrong is None and not in_train else ""
         if preview is None:
             self._step.data.clear(hints.DATA_HINT, elsewhere)
         else:

@@ -52,12 +52,19 @@ class Controls(anywidget.AnyWidget):
     ).tag(sync=True)
     """One dict a button, in the order of the page; `label` is its text."""
 
-    def __init__(self, actions: Mapping[str, Callable[[], None]], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        actions: Mapping[str, Callable[[], None]],
+        on_refused: Callable[[str], None] = lambda _: None,
+        **kwargs: Any,
+    ) -> None:
         """Create the buttons.
 
         Args:
             actions: action of each button, by its name; must return immediately. A button without
                 an action is omitted.
+            on_refused: called with the step "train" or "compare" whose button was pressed while a
+                setting is wrong, with which it does not start.
         """
         super().__init__(**kwargs)
         self._actions = dict(actions)
@@ -68,6 +75,7 @@ class Controls(anywidget.AnyWidget):
         self._model_problem = ""
         self._refused_data = (self._setup.chosen_dataset, "")
         """A dataset that was chosen, and why it cannot be trained on; empty: it can."""
+        self._on_refused = on_refused
         self.on_msg(self._on_message)
         self.show("idle")
 
@@ -197,6 +205,8 @@ class Controls(anywidget.AnyWidget):
         """Do the same as a click; no effect if the button is disabled."""
         if name in self.usable():
             self._actions[name]()
+            if self._setup.refusals.get(name.lower()):
+                self._on_refused(name.lower())
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
         match content:

@@ -12,6 +12,7 @@ import { unbroken } from "../number_format";
 import "./page.css";
 import { isOutOfView, isScrolled, toTop } from "./page_scroll";
 import { Presentation } from "./presentation";
+import { hasRefusedField, showRefusedField } from "./settings_link";
 
 interface Step {
   name: string;
@@ -262,8 +263,15 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
     if (views.changing === null) selected = model.get("selected");
   });
   model.on("change", update);
-  model.on("msg:custom", ({ kind }: { kind: string }) => {
+  model.on("msg:custom", ({ kind, step = "" }: { kind: string; step?: string }) => {
     const at = page();
+    if (kind === "refused" && at?.contains(document.activeElement)) {
+      const place = [step, "train"].find((each) => hasRefusedField(panel(each)));
+      if (place && place !== selected) {
+        choose(place);
+        showRefusedField(panel(place));
+      }
+    }
     const used = at?.contains(document.activeElement);
     if (kind === "results" && at && used && isOutOfView(panel(selected)?.querySelector(".wb-main"))) toTop(at);
   });

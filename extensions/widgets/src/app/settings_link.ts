@@ -13,9 +13,16 @@ export function settingsLink(results: HTMLElement): HTMLButtonElement {
   return button;
 }
 
+const REFUSED = ':is(.wb-settings-form, .wb-ortmodule-form) [aria-invalid="true"]';
+
+/** Whether a field of a step is refused. */
+export function hasRefusedField(step: Element | null | undefined): boolean {
+  return step?.querySelector(REFUSED) != null;
+}
+
 /** Shows the first field of a step that is refused, unfolded, and gives it the focus; nothing where none is. */
 export function showRefusedField(step: Element | null | undefined): void {
-  const field = step?.querySelector<HTMLElement>(':is(.wb-settings-form, .wb-ortmodule-form) [aria-invalid="true"]');
+  const field = step?.querySelector<HTMLElement>(REFUSED);
   if (!field) return;
   for (let folded = field.closest("details"); folded; folded = folded.parentElement?.closest("details") ?? null) folded.open = true;
   field.focus();

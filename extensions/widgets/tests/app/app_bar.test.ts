@@ -125,6 +125,20 @@ describe("the bar", () => {
     expect(moved).toEqual([page()]);
   });
 
+  it("leads to a field that is refused, of another step", () => {
+    const form = document.createElement("div");
+    form.className = "wb-settings-form";
+    form.innerHTML = '<input aria-invalid="true">';
+    page().querySelector(".wb-step-train")?.append(form);
+    (document.activeElement as HTMLElement | null)?.blur();
+    shown.model.hear({ kind: "refused", step: "train" });
+    expect(page().dataset["step"]).not.toBe("train");
+    tabs()[0]?.focus();
+    shown.model.hear({ kind: "refused", step: "compare" });
+    expect(page().dataset["step"]).toBe("train");
+    expect(document.activeElement).toBe(form.firstElementChild);
+  });
+
   it("takes the focus where the panel that has it is hidden, as after Compare in the step Runs", () => {
     const inside = document.createElement("button");
     page().querySelector(".wb-step-train")?.append(inside);
