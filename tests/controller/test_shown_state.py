@@ -75,3 +75,21 @@ def test_a_result_stays_while_the_figures_of_its_job_are_made() -> None:
     shown.show_beside(State("idle", "busy", "Loading another model …"))
     shown.show_readiness(READY)
     assert shown.now.message == READY.message, "of the model that was chosen since"
+
+
+def test_the_result_is_shown_again_after_a_report() -> None:
+    shown, _ = shown_state()
+    result = State("idle", "done", "Trained it.")
+    shown.last.ended(result)
+    shown.show(result)
+    for report in ("Compare shows 2 runs.", "Compare shows 3 runs."):
+        shown.report(report)
+    assert not shown.last.withdraw("Compare shows 2 runs."), "it is not shown any more"
+    assert shown.last.withdraw("Compare shows 3 runs.")
+    shown.show_readiness(READY)
+    assert shown.now == result
+    shown.report("Compare shows 2 runs.")
+    assert not shown.last.withdraw(result.message), "its runs are deleted meanwhile"
+    assert shown.last.withdraw("Compare shows 2 runs.")
+    shown.show_readiness(READY)
+    assert shown.now.message == READY.message

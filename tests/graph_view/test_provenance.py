@@ -13,7 +13,12 @@ import pytest
 
 import workbench as wb
 from workbench.artifacts import Artifacts
-from workbench.artifacts.generation.provenance import OWN_GRADIENT, Provenance, read_provenance
+from workbench.artifacts.generation.provenance import (
+    OWN_GRADIENT,
+    UPDATES,
+    Provenance,
+    read_provenance,
+)
 from workbench.artifacts.manifest_record import PROVENANCE
 from workbench.errors import ArtifactsError, ConfigError, ModelError
 from workbench.graph_view import graphs_of_source
@@ -86,8 +91,8 @@ def test_every_node_is_recorded_with_the_stage_that_created_it(artifacts: Artifa
         for n, p in zip(training, found.training, strict=True)
         if n.op_type == "InPlaceAccumulatorV2"
     ]
-    assert ("update", "of 0.weight") in accumulators
-    assert ("update", "of 1.running_mean") in accumulators
+    assert ("update", f"{UPDATES} 0.weight") in accumulators
+    assert ("update", f"{UPDATES} 1.running_mean") in accumulators
     assert {made_by for made_by, _ in accumulators} == {"update"}
 
 

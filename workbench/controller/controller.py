@@ -190,10 +190,9 @@ class Controller:
         self._shown.report(message)
 
     def forget_outcome(self, message: str) -> None:
-        """Report readiness in place of this result: of a job, or one that was reported."""
+        """Report readiness in place of this result of a job, and what was before this report."""
         with self._shown.lock:
-            if self._shown.last.is_result(message):
-                self._shown.last.forget()
+            if self._shown.last.withdraw(message):
                 self.readiness.update()
 
     def bring_back(self, result: State) -> None:

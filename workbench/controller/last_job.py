@@ -17,16 +17,34 @@ class LastJob:
         """
         self._typed = typed
         self._result: State | None = None
+        self._before: State | None = None
+        """The result that what is reported stands in place of."""
         self._refusal: State | None = None
         self._typed_when_refused = typed.snapshot()
 
     def forget(self) -> None:
         """Another job has begun, or there is more to report."""
-        self._result = self._refusal = None
+        self._result = self._refusal = self._before = None
 
     def ended(self, result: State) -> None:
         """It has ended with this state."""
-        self._result, self._refusal = result, None
+        self._result, self._refusal, self._before = result, None, None
+
+    def reported(self, report: State) -> None:
+        """Something else is reported, until `withdraw`."""
+        before = self._result if self._before is None else self._before
+        self.ended(report)
+        self._before = before
+
+    def withdraw(self, message: str) -> bool:
+        """A result, or a report, with this message is not to be shown any more; of a report, what
+        it stands in place of is shown again. Returns whether it was shown."""
+        if self._before is not None and self._before.message == message:
+            self._before = None
+        if not self.is_result(message):
+            return False
+        self._result, self._refusal, self._before = self._before, None, None
+        return True
 
     def refused(self, refusal: State) -> None:
         """One could not be started, or not be followed any further."""

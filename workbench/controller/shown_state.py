@@ -64,5 +64,5 @@ class ShownState:
         with self.lock:
             ended = self.now.status in ENDED  # the figures of a job are being made
             if ended or (not self.now.active and self.now.level != "busy"):
-                self.last.ended(State("idle", "idle", message))
+                self.last.reported(State("idle", "idle", message))
                 self.show(State(self.now.status, "idle", message))

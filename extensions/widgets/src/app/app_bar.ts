@@ -174,13 +174,16 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
       if (changes) here = false;
       presentation ??= new Presentation(at, endPresentation);
       if (at.isConnected) {
-        // After a reload it is one view of several, and none of a notebook that is behind another.
-        fills &&= (views.filling ?? own) === own && at.getClientRects().length > 0;
-        if (fills) views.filling = own;
+        // After a reload it is one view of several, and none of a notebook that is behind another: of one that
+        // is not seen for a while, as none is while JupyterLab builds its window.
+        const seen = at.getClientRects().length > 0;
+        fills &&= (views.filling ?? own) === own && (seen || looks < LOOKS);
+        if (fills && seen) views.filling = own;
         else if (views.filling === own) views.filling = null;
-        presentation.show(fills);
+        missing ||= fills && !seen;
+        presentation.show(fills && seen);
       }
-      at.classList.toggle("wb-presenting", fills);
+      at.classList.toggle("wb-presenting", fills && at.getClientRects().length > 0);
       at.classList.toggle("wb-code-shown", model.get("code_shown"));
       for (const [name, tab] of tabs) {
         const found = panel(name);

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import appBar from "../../src/app/app_bar";
 import { show, signalOfTest, WidgetModel } from "../widget_model";
 
@@ -179,6 +179,27 @@ describe("the bar", () => {
     expect(steps.map((view) => view.now())).toEqual(["train", "model"]);
     model.receive("selected", "train");
     expect(steps.map((view) => view.now())).toEqual(["train", "train"]);
+  });
+
+  it("fills the window once the page is seen, which JupyterLab takes a while for", () => {
+    vi.useFakeTimers();
+    const { render } = appBar();
+    const around = document.createElement("div");
+    const el = document.createElement("div");
+    around.className = "wb-page";
+    around.append(el);
+    document.body.append(around);
+    let seen = false;
+    around.getClientRects = () => (seen ? [{}] : []) as unknown as DOMRectList;
+    Object.assign(around, { showPopover: () => {} });
+    const model = new WidgetModel({ ...traits(), presenting: true });
+    render({ model, el, signal: signalOfTest() } as unknown as Parameters<typeof render>[0]);
+    vi.advanceTimersByTime(3000);
+    expect(around.hasAttribute("popover")).toBe(false);
+    seen = true;
+    vi.advanceTimersByTime(1000);
+    expect(around.hasAttribute("popover")).toBe(true);
+    vi.useRealTimers();
   });
 
   it("fills the window with one view after a reload, and not with one that is hidden", () => {
