@@ -38,24 +38,21 @@ LIMITS: Mapping[str, str] = {
 """Message for a value out of its limits, by pydantic's type of error."""
 
 
-LARGEST_EXACT = 2**53
-"""Up to here floats hold every whole number."""
-
-
 def validation_message(problem: Any) -> str:
     """Message of a validation error; pydantic's own for types that settings do not raise."""
     kind = problem["type"]
     if kind in LIMITS:
         limits = {
-            name: _shown(value) for name, value in problem["ctx"].items() if _is_number(value)
+            name: limit_text(value) for name, value in problem["ctx"].items() if _is_number(value)
         }
         return LIMITS[kind].format(**limits)
     message: str = WORDS.get(kind) or problem["msg"].removeprefix("Value error, ")
     return f"{message[0].lower()}{message[1:].rstrip('.')}"
 
 
-def _shown(limit: float) -> str:
-    if limit == LARGEST_EXACT:
+def limit_text(limit: float) -> str:
+    """A limit as it is written; 2^53, up to which floats hold every whole number, has no room."""
+    if limit == 2**53:
         return "2^53"
     return f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
 

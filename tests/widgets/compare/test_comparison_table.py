@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from workbench.compare import COLUMNS, Verdict
+from tests.runs.written import DONE, steps, write_run
+from workbench.compare import COLUMNS, Verdict, compare_runs
 from workbench.compare.verdict import Level
 from workbench.widgets.compare.comparison_table import OF_APART, SHOWN, ComparisonTable
 
@@ -49,3 +50,18 @@ def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
     frame.index.name = "run"
     table.show(comparison)  # type: ignore[arg-type]
     assert table.heading == "Run"
+
+
+def test_accuracies_have_a_column_where_there_are_some() -> None:
+    def shown(accuracy: float | None) -> set[str]:
+        runs = []
+        for engine in ("pytorch", "fake"):
+            evaluation = {"event": "evaluation", "step": 2, "epoch": 1, "loss": 0.5}
+            record = [steps(1, [1.0, 1.0]), {**evaluation, "accuracy": accuracy}]
+            runs.append(write_run("a", record, DONE, engine=engine, warmup_steps=0))
+        table = ComparisonTable()
+        table.show(compare_runs(runs))
+        return {column["key"] for column in table.columns}
+
+    assert "test_accuracy" in shown(0.5)
+    assert shown(0.5) - shown(None) == {"test_accuracy"}, "of a regression"

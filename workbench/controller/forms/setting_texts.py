@@ -19,6 +19,7 @@ from workbench.controller.forms.setting_fields import (
     value_as_text,
 )
 from workbench.controller.model.sources import split_names
+from workbench.display.validation_messages import limit_text
 from workbench.errors import ConfigError, nearest, value_text
 from workbench.settings.config import LARGEST_COUNT, TrainingConfig
 from workbench.settings.setting_problems import problems_by_setting
@@ -169,7 +170,7 @@ def _comparison_problems(further: Mapping[str, Any]) -> dict[str, str]:
             continue
         found[name] = f"Must be {least} or more."
         if number > LARGEST_COUNT and number != float("inf"):
-            found[name] = "Must be 2^53 or less."
+            found[name] = f"Must be {limit_text(LARGEST_COUNT)} or less."
         elif not number < least:
             found[name] = "Must be a finite number."
     return found

@@ -177,8 +177,9 @@ class TypedSettings:
     @property
     def trained_sentence(self) -> str:
         """The same in a sentence, with the number of elements."""
-        (model, _), trained = self._read_for, self.trained_names
-        if not self.trained_text or model is None:
+        model, read = self._read_for
+        trained = _trained_names(model, read)
+        if trained is None or model is None:
             return ""
         if not trained:
             return "LoRA adapters are trained in place of its parameters."

@@ -65,7 +65,7 @@ class FormFiller(View):
         source, wanted = self._models.field.value, engines.wanted
         self._filled = _Filled(model, source, chosen, texts, ortmodule, wanted, before)
 
-    def fill_beside(self, run: Run) -> None:
+    def fill_resumed(self, run: Run) -> None:
         """The same for a run that goes on: the engines stay as they were chosen."""
         self.fill(run, self._trainer.engines.wanted)
 

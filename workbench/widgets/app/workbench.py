@@ -189,7 +189,7 @@ class Workbench(Area):
 
     def _resumed(self, run: Run) -> None:
         if not self._controller.state.active:
-            self._filler.fill_beside(run)
+            self._filler.fill_resumed(run)
         self.show(run)
 
     @property

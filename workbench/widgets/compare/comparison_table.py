@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import anywidget
@@ -114,7 +114,7 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
         self.heading = str(frame.index.name).capitalize()
         runs = comparison if isinstance(comparison, RunComparison) else None
         together = runs is None or runs.measured_together
-        self.columns = _columns(together, comparison)
+        self.columns = _columns(together, comparison, [*frame.dropna(axis="columns", how="all")])
         self.reference = comparison.reference
         self.caption = comparison.caption
         self.engine_styles = engine_styles() if styles is None else dict(styles)
@@ -145,13 +145,22 @@ def rates_note(comparison: Comparison | RunComparison, *, busy: bool) -> str:
 
 
 def _columns(
-    together: bool, comparison: Comparison | RunComparison | None = None
+    together: bool,
+    comparison: Comparison | RunComparison | None = None,
+    known: Collection[str] = (),
 ) -> list[dict[str, str]]:
+    """The columns of a table.
+
+    Args:
+        together: whether its runs were measured together.
+        comparison: whose figures it has; None: it has none yet.
+        known: names of the columns that have a figure.
+    """
     meanings = COLUMNS if together else {**COLUMNS, **APART}
     doubted = {}
     left_out = [*(OF_APART if together else OF_TOGETHER)]
     if comparison is not None:
-        if not together and comparison.table()["test_accuracy"].isna().all():  # of a regression
+        if "test_accuracy" not in known:  # of a regression
             left_out.append("test_accuracy")
         busy = comparison.verdict().level == "busy"
         doubted["samples_per_s"] = f"samples/s, {rates_note(comparison, busy=busy)}"

@@ -173,17 +173,17 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
       }
       if (changes) here = false;
       presentation ??= new Presentation(at, endPresentation);
+      const isSeen = () => fills && at.getClientRects().length > 0; // laid out only where it is to fill
       if (at.isConnected) {
         // After a reload it is one view of several, and none of a notebook that is behind another: of one that
         // is not seen for a while, as none is while JupyterLab builds its window.
-        const seen = at.getClientRects().length > 0;
-        fills &&= (views.filling ?? own) === own && (seen || looks < LOOKS);
-        if (fills && seen) views.filling = own;
+        fills &&= (views.filling ?? own) === own && (isSeen() || looks < LOOKS);
+        if (isSeen()) views.filling = own;
         else if (views.filling === own) views.filling = null;
-        missing ||= fills && !seen;
-        presentation.show(fills && seen);
+        missing ||= fills && !isSeen();
+        presentation.show(isSeen());
       }
-      at.classList.toggle("wb-presenting", fills && at.getClientRects().length > 0);
+      at.classList.toggle("wb-presenting", isSeen());
       at.classList.toggle("wb-code-shown", model.get("code_shown"));
       for (const [name, tab] of tabs) {
         const found = panel(name);

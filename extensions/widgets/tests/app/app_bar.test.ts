@@ -38,6 +38,19 @@ describe("the bar", () => {
     );
   });
 
+  /** The step Train, whose results are above what is seen; `moved` has the page once it was scrolled. */
+  const resultsAbove = () => {
+    const main = document.createElement("div");
+    const field = document.createElement("input");
+    main.className = "wb-main";
+    main.getBoundingClientRect = () => ({ top: -400 }) as DOMRect;
+    page().querySelector(".wb-step-train")?.append(main, field);
+    tabs()[1]?.click();
+    const moved: Element[] = [];
+    page().scrollIntoView = () => void moved.push(page());
+    return { main, field, moved };
+  };
+
   it("says of each step what is there or what it needs", () => {
     expect(tabs().map((tab) => tab.getAttribute("aria-label"))).toEqual([
       "model, done: digits-mlp",
@@ -86,14 +99,7 @@ describe("the bar", () => {
   });
 
   it("brings results that the kernel has shown into view, where a user works in the page", () => {
-    const main = document.createElement("div");
-    const field = document.createElement("input");
-    main.className = "wb-main";
-    main.getBoundingClientRect = () => ({ top: -400 }) as DOMRect;
-    page().querySelector(".wb-step-train")?.append(main, field);
-    tabs()[1]?.click();
-    const moved: Element[] = [];
-    page().scrollIntoView = () => void moved.push(page());
+    const { main, field, moved } = resultsAbove();
     (document.activeElement as HTMLElement | null)?.blur();
     shown.model.hear({ kind: "results" });
     expect(moved).toEqual([]);
@@ -106,14 +112,7 @@ describe("the bar", () => {
   });
 
   it("brings a run that begins into view, unless it is refused for a field, which has the focus", () => {
-    const main = document.createElement("div");
-    const field = document.createElement("input");
-    main.className = "wb-main";
-    main.getBoundingClientRect = () => ({ top: -400 }) as DOMRect;
-    page().querySelector(".wb-step-train")?.append(main, field);
-    tabs()[1]?.click();
-    const moved: Element[] = [];
-    page().scrollIntoView = () => void moved.push(page());
+    const { field, moved } = resultsAbove();
     field.focus();
     const become = (state: string) => shown.model.receive("steps", [step("model", "done", "digits-mlp"), step("train", state, "")]);
     field.setAttribute("aria-invalid", "true");
