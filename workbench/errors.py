@@ -3,7 +3,8 @@
     WorkbenchError
     ├── ConfigError            invalid settings; lists all problems
     ├── ModelError             a model that cannot be loaded or is not supported
-    │   ├── ExampleInputsMissingError   a module without the inputs that it is called with
+    │   ├── ExampleInputsError     inputs that a module cannot be called with
+    │   │   └── ExampleInputsMissingError   a module without any
     │   └── UntrainableError   a model that an engine cannot train
     ├── DataError              a dataset that cannot be loaded or does not fit its model
     ├── ArtifactsError         training artifacts that cannot be generated or read
@@ -55,7 +56,11 @@ class ModelError(WorkbenchError):
     """A model that cannot be loaded or is not supported."""
 
 
-class ExampleInputsMissingError(ModelError):
+class ExampleInputsError(ModelError):
+    """Example inputs that are of no use, or that a module cannot be called with."""
+
+
+class ExampleInputsMissingError(ExampleInputsError):
     """A module was given, or returned by a factory, without the example inputs that it needs."""
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench.errors import (
     FROM_USER_CODE,
+    ExampleInputsError,
     ExampleInputsMissingError,
     ModelError,
     exception_text,
@@ -36,7 +37,7 @@ def as_examples(examples: Any) -> ExampleInputs:
 
     Raises:
         ExampleInputsMissingError: it is None.
-        ModelError: a dtype is not supported, batch sizes differ, or there are no rows.
+        ExampleInputsError: a dtype is not supported, batch sizes differ, or there are no rows.
     """
     if examples is None:
         raise ExampleInputsMissingError(
@@ -52,11 +53,11 @@ def as_examples(examples: Any) -> ExampleInputs:
         named = [(str(index), value) for index, value in enumerate(values)]
     arrays = [_as_array(value, name) for name, value in named]
     if not arrays:
-        raise ModelError("example_inputs is empty; pass one array per argument of forward.")
+        raise ExampleInputsError("example_inputs is empty; pass one array per argument of forward.")
     sizes = {array.shape[0] if array.ndim else 0 for array in arrays}
     if len(sizes) != 1 or 0 in sizes:
         shapes = ", ".join(str(array.shape) for array in arrays)
-        raise ModelError(
+        raise ExampleInputsError(
             f"example_inputs have shapes {shapes}; the first axis of all must be the same batch, "
             "of one row at least."
         )
@@ -69,7 +70,7 @@ def _as_array(value: Any, name: str) -> np.ndarray:
     try:
         array = _converted(value)
     except FROM_USER_CODE as error:
-        raise ModelError(
+        raise ExampleInputsError(
             f"Example input {name} is no array: converting an object of type "
             f"{type(value).__name__} raised {exception_text(error)}."
         ) from error
@@ -80,10 +81,10 @@ def _as_array(value: Any, name: str) -> np.ndarray:
     if array.dtype.kind == "b":
         return array.copy()
     if array.dtype == object and not isinstance(value, np.ndarray):
-        raise ModelError(
+        raise ExampleInputsError(
             f"Example input {name} is of type {type(value).__name__}; pass an array or a tensor."
         )
-    raise ModelError(
+    raise ExampleInputsError(
         f"Example input {name} has dtype {array.dtype}; supported are float32, int64 and bool."
     )
 

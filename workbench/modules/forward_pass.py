@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from workbench.errors import FROM_USER_CODE, ModelError, exception_text
+from workbench.errors import FROM_USER_CODE, ModelError
 from workbench.modules.dynamic_axes import BATCH
 from workbench.modules.flattened_outputs import flattened_outputs
-from workbench.modules.user_line import failing_line
+from workbench.modules.forward_failure import forward_failure
 
 if TYPE_CHECKING:
     import torch
@@ -56,17 +56,15 @@ def trace_shapes(
         ModelError: the forward pass fails, or returns no tensors.
     """
     first = _run(module, inputs, layers)
-    found = _compared(first, _run(module, _more_rows(inputs), layers), BATCH)
+    more_rows = [np.concatenate([array, array[:1]]) for array in inputs]
+    second = _run(module, more_rows, layers, fits=len(inputs[0]))
+    found = _compared(first, second, BATCH)
     names = dict.fromkeys(
         size for shape in input_shapes for size in shape[1:] if isinstance(size, str)
     )
     for name in names:
         found = _compared(found, _resized(module, inputs, input_shapes, name, layers), name)
     return found
-
-
-def _more_rows(inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    return [np.concatenate([array, array[:1]]) for array in inputs]
 
 
 def _resized(
@@ -112,7 +110,9 @@ def _compared(first: Shapes, second: Shapes, name: str) -> Shapes:
     return Shapes(layers, outputs)
 
 
-def _run(module: torch.nn.Module, inputs: Sequence[np.ndarray], layers: Sequence[str]) -> Shapes:
+def _run(
+    module: torch.nn.Module, inputs: Sequence[np.ndarray], layers: Sequence[str], fits: int = 0
+) -> Shapes:
     import torch
 
     seen: dict[str, Shape | None] = {}
@@ -129,13 +129,7 @@ def _run(module: torch.nn.Module, inputs: Sequence[np.ndarray], layers: Sequence
         with torch.no_grad():
             returned = module(*(torch.from_numpy(array.copy()) for array in inputs))
     except FROM_USER_CODE as error:
-        shapes = ", ".join(str(array.shape) for array in inputs)
-        line = failing_line(error)
-        raise ModelError(
-            f"{type(module).__name__} fails on inputs of shape {shapes}: "
-            f"{exception_text(error)}{f' ({line})' if line else ''}. Check the example inputs, and "
-            "that forward takes any batch size."
-        ) from error
+        raise forward_failure(module, inputs, error, fits) from error
     finally:
         for hook in hooks:
             hook.remove()

@@ -148,6 +148,26 @@ def test_a_refused_example_input_is_marked_at_its_field(make_page: MakePage) -> 
     until(lambda: "digits-mlp" in step.field.problem and not step.example_inputs.problem)
 
 
+class Broken(torch.nn.Linear):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        raise ValueError("not yet")
+
+
+def test_an_exception_of_forward_is_marked_at_the_field_of_the_model(make_page: MakePage) -> None:
+    page = make_page(None)
+    step = page.models
+    names: dict[str, object] = {"net": Broken(3, 2), "x": np.ones((4, 3), np.float32)}
+    page._controller.sources.names = lambda: names
+    step.field.value = "net"
+    step.example_inputs.value = "x"
+    until(lambda: "ValueError: not yet" in step.field.problem)
+    assert "raise ValueError" in step.field.problem, "the line to correct"
+    assert step.example_inputs.problem == ""
+    names["net"] = torch.nn.Linear(3, 2)
+    step.field._handle_custom_msg({"kind": "again"}, [])
+    until(lambda: step.model is not None and step.field.problem == "")
+
+
 def test_a_refused_model_cannot_be_trained_until_it_loads(make_page: MakePage) -> None:
     page = make_page(None)
     names: dict[str, object] = {}

@@ -10,13 +10,19 @@ from workbench.controller.background.model_check import ModelCheck, ShowIfCurren
 from workbench.controller.model.data_preview import data_preview
 from workbench.controller.model.inspection import layer_rows
 from workbench.controller.model.module_stamp import ModuleStamp
-from workbench.controller.model.sources import LossProblem, Sources
+from workbench.controller.model.sources import ExampleProblem, LossProblem, Sources
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
 from workbench.controller.state import NOTHING_CHOSEN, sentence_of
 from workbench.controller.view import View
 from workbench.data import Dataset, check_fit
-from workbench.errors import ConfigError, DataError, LossFitError, ModelError
+from workbench.errors import (
+    ConfigError,
+    DataError,
+    ExampleInputsError,
+    LossFitError,
+    ModelError,
+)
 from workbench.models import Model
 
 
@@ -237,6 +243,8 @@ class ModelLoader:
             model = self._load(chosen)
         except BaseException as error:  # user code may raise anything
             problem = sentence_of(error)
+            if isinstance(error, ExampleInputsError):
+                problem = ExampleProblem(problem)
             show(lambda: self._show_none(problem))
             self._begin_data()  # that of the model before is gone
             return

@@ -18,7 +18,14 @@ from workbench.controller.model.namespace import (
 )
 from workbench.controller.model.target_names import has_target_field, targets_to_choose
 from workbench.data import Dataset
-from workbench.errors import DataError, ExampleInputsMissingError, ModelError, nearest, value_text
+from workbench.errors import (
+    DataError,
+    ExampleInputsError,
+    ExampleInputsMissingError,
+    ModelError,
+    nearest,
+    value_text,
+)
 from workbench.files.user_path import user_path
 from workbench.load import load_dataset, load_model
 from workbench.models import Model
@@ -34,8 +41,11 @@ NAME_EXAMPLE = (
 NEEDS_EXAMPLE = "needs an example input"
 """The state of a module that was chosen and has none yet, which is no error."""
 
-OF_EXAMPLES = ("example_inputs", "example inputs", "Example input")
-"""What a problem of the example inputs calls them."""
+
+class ExampleProblem(str):
+    """A problem of the model that is one of its example inputs."""
+
+    __slots__ = ()
 
 
 class LossProblem(str):
@@ -76,6 +86,7 @@ class Sources:
                 by commas; empty: none. Ignored for samples and files, which take none.
 
         Raises:
+            ExampleInputsError: the example inputs are missing, or do not fit.
             ModelError: there is none, or it cannot be loaded.
         """
         names = self.names()
@@ -91,16 +102,22 @@ class Sources:
                 if value is None:
                     raise
             raise ModelError(_no_module(source, value))
-        examples = tuple(_named(names, each, ModelError) for each in example_names(example_inputs))
+        examples = tuple(
+            _named(names, each, ExampleInputsError) for each in example_names(example_inputs)
+        )
         given: Any = (examples[0] if len(examples) == 1 else examples) if examples else None
         if is_module(value):
             if given is None:
-                raise ModelError(f"{source} is a module of the notebook: {self._remedy(source)}")
+                raise ExampleInputsMissingError(
+                    f"{source} is a module of the notebook: {self._remedy(source)}"
+                )
             return load_model(value, example_inputs=given, name=source)  # type: ignore[arg-type]
         try:
             return load_model(source, example_inputs=given)
         except ExampleInputsMissingError as error:
-            raise ModelError(f"{source} returns a module: {self._remedy(repr(source))}") from error
+            raise ExampleInputsMissingError(
+                f"{source} returns a module: {self._remedy(repr(source))}"
+            ) from error
 
     def stamp(self, source: str) -> ModuleStamp | None:
         """That of the notebook's module that `source` names; None: it names none."""
@@ -116,14 +133,6 @@ class Sources:
         if self.examples_have_field:
             return NAME_EXAMPLE
         return f"give wb.load_model({source}, example_inputs=x) in its place."
-
-    def is_of_examples(self, problem: str, source: str, example_inputs: str) -> bool:
-        """Whether `model` was refused, with this problem, for its example inputs."""
-        names = self.names()
-        if not takes_examples(source, names.get(source)):
-            return False
-        unknown = any(each not in names for each in example_names(example_inputs))
-        return unknown or any(each in problem for each in OF_EXAMPLES)
 
     def dataset(
         self, source: str, model: Model | None, target: str = "", groups: str = ""

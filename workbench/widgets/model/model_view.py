@@ -10,6 +10,7 @@ from workbench.controller.background.model_check import CHECKING, WAITING
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow, with_frozen
 from workbench.controller.model.sources import (
+    ExampleProblem,
     LossProblem,
     lacks_example,
     model_or_name,
@@ -203,13 +204,6 @@ class ModelView(StandaloneStep):
         groups = self.groups.value if is_csv(source) else ""
         self.controller.choose_dataset(source, target, groups)
 
-    def field_of_model_problem(self, problem: str) -> ChoiceField:
-        """The field to correct where the model is refused."""
-        of_examples = self.controller.sources.is_of_examples(
-            problem, self.field.value.strip(), self.example_inputs.value
-        )
-        return self.example_inputs if of_examples else self.field
-
     def field_of_data_problem(self) -> ChoiceField | None:
         """The field to correct where the data are refused; None: those of the model are."""
         if not self.dataset.value.strip():
@@ -249,7 +243,8 @@ class ModelStepView(View):
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._step.model = model
-        wrong = self._step.field_of_model_problem(problem)
+        of_examples = isinstance(problem, ExampleProblem)
+        wrong = self._step.example_inputs if of_examples else self._step.field
         lacking = lacks_example(problem)
         for field in (self._step.field, self._step.example_inputs):
             field.problem = problem if field is wrong and not lacking else ""

@@ -1,0 +1,87 @@
+"""The error message for a forward pass that fails, and which of module and inputs it is of."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Sequence
+from pathlib import Path
+from sysconfig import get_path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from workbench.errors import ExampleInputsError, ModelError, exception_text
+from workbench.modules.user_line import failing_line
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+_OF_INPUTS = (RuntimeError, ValueError, IndexError, TypeError, AssertionError)
+"""What an operation on tensors of a wrong shape or dtype raises."""
+
+
+def forward_failure(
+    module: torch.nn.Module, inputs: Sequence[np.ndarray], error: BaseException, fits: int = 0
+) -> ModelError:
+    """The error to raise for `error`, which `module(*inputs)` raised.
+
+    Args:
+        module: ends in an exception.
+        inputs: that it was called with.
+        error: the exception, with its traceback from the caller's frame on.
+        fits: batch size of the example inputs, if `module` takes them; 0: it does not.
+
+    Returns:
+        An `ExampleInputsError`, except where `error` is of the code of the module.
+    """
+    shapes = ", ".join(str(array.shape) for array in inputs)
+    line = failing_line(error)
+    message = (
+        f"{type(module).__name__} fails on inputs of shape {shapes}: "
+        f"{exception_text(error)}{f' ({line})' if line else ''}."
+    )
+    if fits:
+        return ModelError(
+            f"{message} It takes the {fits} rows of the example inputs, but must take any number."
+        )
+    if _is_of_code(error):
+        return ModelError(f"{message} Correct its forward.")
+    return ExampleInputsError(f"{message} Check the example inputs.")
+
+
+def _is_of_code(error: BaseException) -> bool:
+    """Whether the code of the module is wrong, rather than what it was called with.
+
+    Code that uses a name that it does not have is, as is code that raises the exception by itself.
+    """
+    if not isinstance(error, _OF_INPUTS):
+        return True
+    entries = list(_entries(error.__traceback__))
+    own = [_is_own(each.tb_frame.f_code.co_filename) for each in entries]
+    if isinstance(error, TypeError):  # of arguments that forward does not take it is torch's alone
+        return any(own)
+    raised = bool(entries) and _raises(entries[-1])
+    return raised and (own[-1] or isinstance(error, NotImplementedError))
+
+
+def _entries(traceback: TracebackType | None) -> list[TracebackType]:
+    """Those of the traceback after the caller's own."""
+    found = []
+    while traceback is not None:
+        found.append(traceback)
+        traceback = traceback.tb_next
+    return found[1:]
+
+
+def _raises(entry: TracebackType) -> bool:
+    """Whether the exception is that of a `raise` or `assert` there, not of an operation."""
+    code = entry.tb_frame.f_code.co_code
+    return dis.opname[code[entry.tb_lasti]] == "RAISE_VARARGS"
+
+
+def _is_own(file: str) -> bool:
+    """Whether a file is the user's, of no installed package and not of Python."""
+    path = Path(file)
+    if {"site-packages", "dist-packages"} & set(path.parts):
+        return False
+    return not path.is_relative_to(get_path("stdlib"))
