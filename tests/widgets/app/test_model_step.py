@@ -164,8 +164,17 @@ def test_an_exception_of_forward_is_marked_at_the_field_of_the_model(make_page: 
     assert "raise ValueError" in step.field.problem, "the line to correct"
     assert step.example_inputs.problem == ""
     names["net"] = torch.nn.Linear(3, 2)
-    step.field._handle_custom_msg({"kind": "again"}, [])
+    step._retry_refused()  # as after each cell
     until(lambda: step.model is not None and step.field.problem == "")
+    step.dataset.value = "x, y"
+    until(lambda: "The notebook has no 'y'" in step.dataset.problem)
+    names["y"] = np.zeros(4, np.int64)
+    step._retry_refused()
+    until(lambda: step.data.title == "x, y" and step.dataset.problem == "")
+    model = step.model
+    names["net"] = torch.nn.Linear(3, 2)
+    step._retry_refused()
+    assert step.model is model, "it was not refused: it is read anew when it is trained"
 
 
 def test_a_refused_model_cannot_be_trained_until_it_loads(make_page: MakePage) -> None:

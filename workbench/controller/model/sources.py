@@ -123,6 +123,11 @@ class Sources:
         """That of the notebook's module that `source` names; None: it names none."""
         return stamp_of(self.names().get(source)) if source.isidentifier() else None
 
+    def identities(self, *texts: str) -> tuple[int, ...]:
+        """Which objects of the notebook the names in `texts` are of, as numbers to compare."""
+        names = self.names()
+        return tuple(id(names.get(each)) for text in texts for each in split_names(text))
+
     def _own_names(self, source: str, *kinds: Kind) -> str:
         """The names of the notebook that are of these kinds, in a sentence; empty if there are
         none, or `source`, which was refused, is no mistyped name."""
