@@ -93,8 +93,8 @@ def test_rounds_that_differ_on_a_quiet_machine_are_mentioned() -> None:
     verdict = verdict_of(ratios, "pytorch", QUIET, 2, variations)
     assert verdict.sentence == (
         "ondevice is 3.5 times as fast as pytorch (3.3 to 4.5); the machine was quiet while "
-        "this was measured, but rounds differ (pytorch 5.2 times): these ratios are of typical "
-        "rounds, not of whole runs."
+        "this was measured, but speeds differed between rounds of measuring (pytorch by 5.2 "
+        "times): these ratios are of typical rounds, not of whole runs."
     )
     assert verdict.level == "quiet"
 

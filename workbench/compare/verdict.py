@@ -189,8 +189,11 @@ def _varied_text(variations: Mapping[str, float]) -> str:
     varied = {engine: by for engine, by in variations.items() if by > VARIES}
     if not varied:
         return ""
-    named = ", ".join(f"{engine} {_number(by, 2)} times" for engine, by in varied.items())
-    return f", but rounds differ ({named}): these ratios are of typical rounds, not of whole runs"
+    named = ", ".join(f"{engine} by {_number(by, 2)} times" for engine, by in varied.items())
+    return (
+        f", but speeds differed between rounds of measuring ({named}): these ratios are "
+        "of typical rounds, not of whole runs"
+    )
 
 
 def _busy_text(load: Load, what: str) -> str:

@@ -243,6 +243,19 @@ def test_an_engine_that_was_stopped_alone_has_no_steps_left() -> None:
     assert states[-1].progress == 0.5
 
 
+def test_a_job_that_was_stopped_keeps_the_share_that_it_has_done() -> None:
+    done, stopped = {"status": "completed", "steps": 30}, {"status": "stopped", "steps": 0}
+    runs = {
+        "pytorch": write_run("a", [steps(1, [0.1] * 30)], done, engine="pytorch", steps=30),
+        "ondevice": write_run("b", [STARTED], stopped, engine="ondevice", steps=30),
+    }
+    job = Training.of(runs["pytorch"])
+    job.engines, job.runs = [*runs], runs
+    states: list[State] = []
+    Follower(job, View(), states.append).poll()
+    assert (states[-1].status, states[-1].progress) == ("stopped", 0.5)
+
+
 def test_the_epoch_is_that_of_the_engine_whose_step_is_told() -> None:
     ahead = write_run("a", [STARTED, BUILT, steps(1, [0.1] * 7)], engine="pytorch", steps=30)
     behind = write_run("b", [STARTED, BUILT, steps(1, [0.1])], engine="ondevice", steps=30)

@@ -21,6 +21,17 @@ def test_the_time_left_follows_the_pace_of_late() -> None:
     assert left == pytest.approx((1 - 0.5) / 0.01)
 
 
+def test_slow_first_steps_do_not_lengthen_the_time_left() -> None:
+    now = 100.0
+    pace = Pace(lambda: now)
+    share = 0.0
+    for rate in [0.001] * 8 + [0.03] * 6:
+        left = pace.left_s(share)
+        now, share = now + 1.0, share + rate
+    left = pace.left_s(share)
+    assert left == pytest.approx((1 - share) / 0.03, rel=0.2), "a mean would say twice as long"
+
+
 def test_a_pause_restarts_the_estimate_and_no_progress_has_none() -> None:
     now = 0.0
     pace = Pace(lambda: now)

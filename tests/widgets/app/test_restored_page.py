@@ -282,10 +282,13 @@ def test_an_interrupted_comparison_is_offered_as_one(make_page: MakePage) -> Non
     # The badge in the bar is of what is shown.
     badge = wb.load_comparison(record.id).badge
     assert badge
-    # That model is not the one that is chosen.
+    until(lambda: page.bar.verdict == f"model-a: {badge}")
+    # Not where another model is chosen: over its charts it would be taken for a result of it.
     page.models.choose("digits-mlp")
     caption = "These charts are of model-a; digits-mlp is chosen for the next run."
     until(lambda: page.comparison.charts.caption == caption)
+    until(lambda: page.bar.verdict == "")
+    page.models.field.value = ""
     until(lambda: page.bar.verdict == f"model-a: {badge}")
     # The notebook keeps it, for where there is no kernel: the figures of the page.
     until(lambda: page._figure.figure_id == "-".join(run.id for run in runs))

@@ -14,6 +14,8 @@ from workbench.runs import Run
 
 MOST_NAMED = 4
 """Of more runs, the sentence has the lowest losses and the highest."""
+NEAR = 1.01
+"""A ratio below which the digits of others would read 1.00."""
 
 
 class FinalLosses(NamedTuple):
@@ -121,12 +123,14 @@ def final_losses(
 
 
 def ratio_to_lowest(loss: float, lowest: float) -> str:
-    """How many times the lowest a loss is, as "2.17" with a multiplication sign; empty where it is
-    the lowest, in the digits that are shown, or where one is not positive and finite."""
+    """How many times the lowest a loss is, as "2.17" with a multiplication sign, with more digits
+    near 1; empty where it is the lowest, in the digits that are shown, or where one is not positive
+    and finite."""
     known = math.isfinite(loss) and lowest > 0
     if not known or loss_text(loss) == loss_text(lowest):
         return ""
-    return f"{significant(loss / lowest)}×"  # noqa: RUF001
+    ratio = loss / lowest
+    return f"{ratio:.3f}×" if ratio < NEAR else f"{significant(ratio)}×"  # noqa: RUF001
 
 
 def _tested(what: str, ended: bool) -> str:

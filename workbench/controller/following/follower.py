@@ -211,9 +211,9 @@ class Follower:
 
     @property
     def _share(self) -> float:
-        # What has ended early has no steps left to take, unless all of it has.
+        # What has ended early has no steps left to take, unless the whole job was stopped.
         early = {engine for engine, run in self.job.runs.items() if ended_early(run)}
-        if len(early) == len(self.job.runs):
+        if len(early) == len(self.job.runs) or self._shown_status == "stopped":
             early = {engine for engine in early if self.job.runs[engine].error is not None}
         total = self._total_steps * (len(self.job.engines) - len(early))
         done = (steps for engine, steps in self._done_steps.items() if engine not in early)

@@ -13,6 +13,10 @@ FIRST_S = 3.0
 FEW_S, FEW_SHARE = 10.0, 0.05
 """So many seconds where less than this share was done: the first steps of a run are slower."""
 
+FASTER = 1.5
+"""Ratio of the speeds of the later half of the window and the whole above which only the later
+half counts."""
+
 
 class Pace:
     """Estimates the remaining time from the share of the work done at each update."""
@@ -36,4 +40,8 @@ class Pace:
         needed_s = FEW_S if share - before < FEW_SHARE else FIRST_S
         if now - began < needed_s or share <= before:
             return -1.0
-        return (1.0 - share) * (now - began) / (share - before)
+        rate = (share - before) / (now - began)
+        # Slow first steps say nothing of the rest.
+        since, at_half = next(seen for seen in self._seen if now - seen[0] <= (now - began) / 2)
+        of_late = (share - at_half) / (now - since) if now > since else 0.0
+        return (1.0 - share) / (of_late if of_late > FASTER * rate else rate)

@@ -76,14 +76,15 @@ class PageView(View):
         return [] if self.job is None else worker_pids(self.job)
 
     def show_summary(self, _: Any = None) -> None:
-        """Show in the bar what the comparison in view came to; of which model, if of another."""
+        """Show in the bar what the comparison in view came to, unless another model than its own is
+        chosen."""
         compared, ratios = self._comparison.comparison, self._comparison.ratios
         runs = {} if compared is None else compared.runs
         models = sorted({str(run.spec["model"]) for run in runs.values()})
         of = ", ".join(models)
         is_other = bool(self._model and models and models != [self._model])
         self._comparison.charts.caption = other_model(of, self._model) if is_other else ""
-        if not ratios.summary or not models:  # not yet of the comparison that is shown
+        if not ratios.summary or not models or is_other:  # or not yet of what is shown
             self._bar.show_verdict("", "")
             return
         other = f"{of}: " if models != [self._model] else ""
