@@ -106,6 +106,7 @@ def test_a_refused_dataset_is_marked_at_its_field(make_page: MakePage) -> None:
     until(lambda: "but the rows of dataset" in step.dataset.problem)
     until(lambda: step.data.title == "breast-cancer")  # its rows are shown all the same
     until(lambda: page.controls.usable() == [])
+    until(lambda: page.trainer.charts.hint == "Choose data that fit the model, then press Train.")
     assert "but the rows of dataset" in page.controls.buttons[0]["hint"]
     step.dataset.value = ""
     until(lambda: step.data.title == "digits")
@@ -115,6 +116,7 @@ def test_a_refused_dataset_is_marked_at_its_field(make_page: MakePage) -> None:
     until(lambda: "mse" in page.controls.buttons[0]["hint"])
     assert step.data.problem == step.dataset.problem == "", "it was chosen in Train"
     assert page.controls.usable() == []
+    until(lambda: page.trainer.charts.hint == "Choose a loss function that fits, then press Train.")
     until(lambda: "mse" in page.trainer.form.problems.get("loss", ""))
     assert page.status.message == page.trainer.form.problems["loss"]
     page._controller.typed.type("loss", "mse ")
@@ -164,16 +166,22 @@ def test_an_exception_of_forward_is_marked_at_the_field_of_the_model(make_page: 
     assert "raise ValueError" in step.field.problem, "the line to correct"
     assert step.example_inputs.problem == ""
     names["net"] = torch.nn.Linear(3, 2)
-    step._retry_refused()  # as after each cell
+    step._look_again()  # as after each cell
     until(lambda: step.model is not None and step.field.problem == "")
     step.dataset.value = "x, y"
     until(lambda: "The notebook has no 'y'" in step.dataset.problem)
     names["y"] = np.zeros(4, np.int64)
-    step._retry_refused()
+    step._look_again()
+    until(lambda: step.data.title == "x, y" and step.dataset.problem == "")
+    names["y"] = np.zeros(3, np.int64)
+    step._look_again()
+    until(lambda: "4 rows" in step.dataset.problem)
+    names["y"] = np.zeros(4, np.int64)
+    step._look_again()
     until(lambda: step.data.title == "x, y" and step.dataset.problem == "")
     model = step.model
     names["net"] = torch.nn.Linear(3, 2)
-    step._retry_refused()
+    step._look_again()
     assert step.model is model, "it was not refused: it is read anew when it is trained"
 
 

@@ -32,8 +32,8 @@ class ModelFields:
     def __init__(self, sources: Sources) -> None:
         """Create the fields, empty; they offer what `sources` finds."""
         self._sources = sources
-        self._refused: dict[What, tuple[int, ...]] = {}
-        """The notebook's objects that the fields named as model or data were refused."""
+        self._shown: dict[What, tuple[int, ...]] = {}
+        """The notebook's objects that the fields named when model or data were last shown."""
         self.model = ChoiceField(
             lambda text: model_options(sources, text),
             label="Model",
@@ -108,16 +108,13 @@ class ModelFields:
         wrong_groups = columns and groups and (groups == target or groups not in columns)
         return self.groups if wrong_groups else self.dataset
 
-    def note_refused(self, what: What, problem: str) -> None:
-        """Remember with which objects of the notebook `what` was refused, if there is a problem."""
-        self._refused.pop(what, None)
-        if problem:
-            self._refused[what] = self._objects(what)
+    def note_shown(self, what: What) -> None:
+        """Remember with which objects of the notebook `what` is shown, or refused."""
+        self._shown[what] = self._objects(what)
 
-    def to_retry(self, what: What) -> bool:
-        """Whether `what` was refused, and a cell has assigned to a name of it since."""
-        refused = self._refused.get(what)
-        return refused is not None and refused != self._objects(what)
+    def has_changed(self, what: What) -> bool:
+        """Whether a cell has assigned to a name of `what` since."""
+        return self._shown.get(what) != self._objects(what)
 
     def _objects(self, what: What) -> tuple[int, ...]:
         fields = [self.model, self.example_inputs] if what == "model" else [self.dataset]

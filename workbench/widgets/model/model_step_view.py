@@ -49,7 +49,7 @@ class ModelStepView(View):
         lacking = lacks_example(problem)
         for field in (self._fields.model, self._fields.example_inputs):
             field.problem = problem if field is wrong and not lacking else ""
-        self._fields.note_refused("model", problem)
+        self._fields.note_shown("model")
         described = hints.NEEDED_INPUTS if lacking else hints.OF_EXAMPLE_INPUTS
         self._fields.example_inputs.description = described
         if model is None:
@@ -84,7 +84,7 @@ class ModelStepView(View):
         self._card.verdict = f"{self._verdict} {chosen}".rstrip()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
-        self._fields.note_refused("data", problem)
+        self._fields.note_shown("data")
         # Of a loss the field is in Train.
         wrong = None if isinstance(problem, LossProblem) else self._fields.of_data_problem()
         for field in self._fields.of_data:

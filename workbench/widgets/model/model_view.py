@@ -65,7 +65,7 @@ class ModelView(StandaloneStep):
         self.field.on_again = self.example_inputs.on_again = self._choose_again
         for each in self.fields.of_data:
             each.on_again = self._choose_dataset
-        after_each_cell(self, ModelView._retry_refused)
+        after_each_cell(self, ModelView._look_again)
         self._ready(model)
 
     @property
@@ -147,9 +147,10 @@ class ModelView(StandaloneStep):
             field.problem = ""  # of the choice before
         self.controller.choose_dataset(*self.fields.chosen_data())
 
-    def _retry_refused(self) -> None:
-        """Choose again what was refused, if a cell has assigned to a name of it since."""
-        if self.fields.to_retry("model"):
+    def _look_again(self) -> None:
+        """Choose the model again, if it was refused, and the data, if a cell has assigned to their
+        names; a model that is shown is read anew when it is trained."""
+        if self.model is None and self.fields.has_changed("model"):
             self._choose_again()
-        if self.fields.to_retry("data"):
+        if self.fields.has_changed("data"):
             self._choose_dataset()

@@ -13,6 +13,7 @@ from workbench.controller.engine_rows import EngineRows
 from workbench.controller.jobs.comparison_job import ComparisonJob
 from workbench.controller.jobs.job import Job, model_of
 from workbench.controller.model.data_preview import DataPreview
+from workbench.controller.model.sources import LossProblem
 from workbench.controller.recorded_runs.worst_rows import WorstRowsReader
 from workbench.controller.view import View
 from workbench.models import Model
@@ -26,9 +27,11 @@ from workbench.widgets.charts import (
     DATA_HINT,
     EMPTY_HINT,
     IN_SEQUENCE,
+    LOSS_HINT,
     NOTHING_HINT,
     READING_HINT,
     READY_HINT,
+    UNFIT_HINT,
     Charts,
     deleted_run,
     other_model,
@@ -164,9 +167,13 @@ class TrainView(View):
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         if self._hint != self._empty:
-            missing = GIVE_DATA_HINT if self._alone else DATA_HINT
             shown = self._parts.charts.hint == self._hint
-            self._hint = missing if preview is None else READY_HINT
+            if preview is None:
+                self._hint = GIVE_DATA_HINT if self._alone else DATA_HINT
+            elif problem:
+                self._hint = LOSS_HINT if isinstance(problem, LossProblem) else UNFIT_HINT
+            else:
+                self._hint = READY_HINT
             if shown:  # not what a run that starts does, or where the results before are
                 self._parts.charts.hint = self._hint
 
