@@ -51,6 +51,7 @@ def test_typed_settings_generate_artifacts_once_and_not_during_a_job(
 ) -> None:
     page = make_page(step_ms=5)
     until(lambda: page.models.layers.layers)
+    until(lambda: page.models.data.counts)  # which tells of settings too, from its own thread
     asked: list[object] = []
     setup = page._controller.setup
     monkeypatch.setattr(
