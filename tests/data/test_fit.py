@@ -74,7 +74,7 @@ def test_datasets_that_fit(linear: Model, sequence: Model, pixels: Model) -> Non
         ),
         (floats(8, 4), np.arange(8) - 5, "cross_entropy", "Label -5 of .* out of range: 5 of 8"),
         (floats(8, 4), classes(8, 3), "mse", "mse needs a float32 target"),
-        (floats(8, 4), floats(8), "l1", r"\(batch, 3\) .* \(batch\); reshape"),
+        (floats(8, 4), floats(8), "l1", r"\(batch, 3\) .* \(batch\); give targets of that"),
         (floats(8, 4), floats(8, 3) * np.inf, "mse", "target of dataset .* contains infinity"),
         (
             floats(8, 4),

@@ -98,7 +98,7 @@ class Unpacks(Failing):
 def test_an_operation_that_fails_is_one_of_the_example_inputs(
     module: nn.Module, example: Any
 ) -> None:
-    with pytest.raises(ExampleInputsError, match=r"Check the example inputs\."):
+    with pytest.raises(ExampleInputsError, match="Check the example inputs, and that forward"):
         wb.load_model(module, example_inputs=example)
 
 

@@ -80,4 +80,5 @@ def _check_dtype(spec: TensorSpec, array: np.ndarray, where: str) -> None:
 
 
 def _hint(model: Model) -> str:
-    return f" Its own dataset is {model.dataset!r}." if model.dataset else ""
+    own = f" Its own dataset is {model.dataset!r}." if model.dataset else ""
+    return f" Give rows of that shape.{own}"

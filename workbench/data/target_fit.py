@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -80,8 +81,7 @@ def _check_values(loss: Loss, output: TensorSpec, target: np.ndarray, where: str
         raise LossFitError(
             f"Loss {loss.name} compares output {output.name!r} of shape "
             f"{shape_text(output.shape)} with a target of the same shape, but targets of dataset "
-            f"{where} have {row_text(target)}; reshape the target, for example with "
-            "target.reshape(len(target), -1)."
+            f"{where} have {row_text(target)}; {_shape_remedy(output.shape, target)}."
         )
     for option in ("weight", "pos_weight"):
         given = getattr(loss, option)
@@ -132,8 +132,8 @@ def _check_classes(
     if target.dtype != np.int64:
         raise LossFitError(
             f"Loss {loss.name} needs class indices (int64) but the target of dataset {where} "
-            f"is {target.dtype}; give integers, as of y.astype('int64') or by "
-            "target_dtype='int64', or use mse or l1."
+            f"is {target.dtype}; give integers, as of y.astype('int64'), or y.long() of a tensor. "
+            "For numbers use mse or l1, with as many outputs."
         )
     axis = len(output.shape) - 1 if has_classes_last(output.shape, target.shape) else 1
     if not fits((*output.shape[:axis], *output.shape[axis + 1 :]), target):
@@ -186,3 +186,11 @@ def _check_labels(model: Model, loss: Loss, count: int, target: np.ndarray, wher
             f"classes, 0 to {count - 1}. Correct it, or give the model more outputs; out of range: "
             f"{wrong:,} of {labels.size:,} labels."
         )
+
+
+def _shape_remedy(shape: Sequence[int | str], target: np.ndarray) -> str:
+    """What to do about targets of another shape than an output of `shape`, batch first."""
+    sizes = [size for size in shape[1:] if isinstance(size, int)]
+    if len(sizes) == len(shape) - 1 and math.prod(sizes) != math.prod(target.shape[1:]):
+        return "give targets of that shape, or a model with an output of theirs"
+    return "reshape the target, for example with target.reshape(len(target), -1)"

@@ -42,11 +42,14 @@ def forward_failure(
     )
     if fits:
         return ModelError(
-            f"{message} It takes the {fits} rows of the example inputs, but must take any number."
+            f"{message} It takes the {fits} rows of the example inputs, but must take any "
+            "number, such as x.shape[0]."
         )
     if _is_of_code(error):
         return ModelError(f"{message} Correct its forward.")
-    return ExampleInputsError(f"{message} Check the example inputs.")
+    return ExampleInputsError(
+        f"{message} Check the example inputs, and that forward takes any number of rows."
+    )
 
 
 def _is_of_code(error: BaseException) -> bool:

@@ -197,7 +197,7 @@ def test_missing_sources_are_reported_in_a_sentence(
     ("dataset", "sentence"),
     [
         ("x", r"x has no target of its own: .* as in X, y\."),
-        ("pair", r"pair has no target of its own: .* as in X, y\."),
+        ("pair", r"pair is a tuple: .* as in X, y\."),
         ("x, z", r"The notebook has no 'z'\. Known: data, x, y\."),
     ],
 )

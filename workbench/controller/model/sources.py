@@ -129,10 +129,13 @@ class Sources:
         return tuple(id(names.get(each)) for text in texts for each in split_names(text))
 
     def _own_names(self, source: str, *kinds: Kind) -> str:
-        """The names of the notebook that are of these kinds, in a sentence; empty if there are
-        none, or `source`, which was refused, is no mistyped name."""
+        """The names of the notebook that are of these kinds, and that one can be made, in
+        sentences; empty if `source`, which was refused, is no mistyped name."""
+        if not source.isidentifier():
+            return ""
         found = [each.name for each in look(self.names()) if each.kind in kinds]
-        return f"In the notebook: {', '.join(found)}." if found and source.isidentifier() else ""
+        known = f"In the notebook: {', '.join(found)}. " if found else ""
+        return f"{known}A {kinds[0]} of that name can also be made in a cell."
 
     def _remedy(self, source: str) -> str:
         if self.examples_have_field:
@@ -165,9 +168,10 @@ class Sources:
         if is_dataset(value):
             return value
         if is_arrays(value):
+            is_pair = isinstance(value, tuple | list)
+            why = f"is a {type(value).__name__}" if is_pair else "has no target of its own"
             raise DataError(
-                f"{source} has no target of its own: give two names of the notebook, inputs and "
-                "target, as in X, y."
+                f"{source} {why}: give two names of the notebook, inputs and target, as in X, y."
             )
         if value is not None:
             return load_dataset(value, name=source)
@@ -262,7 +266,9 @@ def _named(names: Mapping[str, Any], name: str, error: type[Exception]) -> Any:
     if name not in names:
         known = [each.name for each in look(names) if each.kind != "model"]
         hint = (
-            nearest(name, known) if known else "Make an array or a tensor of that name in a cell."
+            f"{nearest(name, known)} Or make it in a cell."
+            if known
+            else "Make an array or a tensor of that name in a cell."
         )
         if not name.isidentifier():
             hint = f"Only names are taken: make it in a cell, as in x = ..., and give x. {hint}"

@@ -91,6 +91,8 @@ class ModelStepView(View):
             field.problem = problem if field is wrong else ""
         in_train = isinstance(problem, LossProblem) and "loss" in self._typed.texts
         elsewhere = problem if wrong is None and not in_train else ""
+        if elsewhere and isinstance(problem, LossProblem):
+            elsewhere = f"{problem} Its field, Loss function, is in the step Train."
         if preview is None:
             self._data.clear(hints.DATA_HINT, elsewhere)
         else:
