@@ -197,3 +197,5 @@ def test_the_cross_entropy_of_one_class_is_refused(target: np.ndarray) -> None:
     with pytest.raises(DataError, match=r"of one class is always 0, .* use mse or l1 for numbers"):
         check_fit(net, dataset(floats(8, 4), target), "cross_entropy")
     check_fit(net, dataset(floats(8, 4), floats(8, 1)), "mse")
+    with pytest.raises(DataError, match=r"\(batch\); reshape the target, .*target\.reshape"):
+        check_fit(net, dataset(floats(8, 4), floats(8)), "mse")

@@ -198,7 +198,7 @@ def test_missing_sources_are_reported_in_a_sentence(
     [
         ("x", r"x has no target of its own: .* as in X, y\."),
         ("pair", r"pair is a tuple: .* as in X, y\."),
-        ("x, z", r"The notebook has no 'z'\. Known: data, x, y\."),
+        ("x, z", r"The notebook has no 'z'\. Known: data, x, y\. Or make it in a cell\."),
     ],
 )
 def test_a_dataset_of_arrays_needs_two_names(dataset: str, sentence: str) -> None:
@@ -215,7 +215,10 @@ def test_an_unknown_name_is_refused_with_those_of_the_notebook() -> None:
         Sources(names).model("nosuch")
     with pytest.raises(ModelError) as refused:
         Sources(names).model("no/such.onnx")
-    assert "In the notebook" not in str(refused.value)
+    assert "notebook" not in str(refused.value)
+    assert "cell" not in str(refused.value)
+    with pytest.raises(ModelError, match=r"A model of that name can also be made in a cell\.$"):
+        Sources(dict).model("nosuch")
 
 
 @pytest.mark.fault

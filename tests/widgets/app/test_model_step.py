@@ -150,41 +150,6 @@ def test_a_refused_example_input_is_marked_at_its_field(make_page: MakePage) -> 
     until(lambda: "digits-mlp" in step.field.problem and not step.example_inputs.problem)
 
 
-class Broken(torch.nn.Linear):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        raise ValueError("not yet")
-
-
-def test_an_exception_of_forward_is_marked_at_the_field_of_the_model(make_page: MakePage) -> None:
-    page = make_page(None)
-    step = page.models
-    names: dict[str, object] = {"net": Broken(3, 2), "x": np.ones((4, 3), np.float32)}
-    page._controller.sources.names = lambda: names
-    step.field.value = "net"
-    step.example_inputs.value = "x"
-    until(lambda: "ValueError: not yet" in step.field.problem)
-    assert "raise ValueError" in step.field.problem, "the line to correct"
-    assert step.example_inputs.problem == ""
-    names["net"] = torch.nn.Linear(3, 2)
-    step._look_again()  # as after each cell
-    until(lambda: step.model is not None and step.field.problem == "")
-    step.dataset.value = "x, y"
-    until(lambda: "The notebook has no 'y'" in step.dataset.problem)
-    names["y"] = np.zeros(4, np.int64)
-    step._look_again()
-    until(lambda: step.data.title == "x, y" and step.dataset.problem == "")
-    names["y"] = np.zeros(3, np.int64)
-    step._look_again()
-    until(lambda: "4 rows" in step.dataset.problem)
-    names["y"] = np.zeros(4, np.int64)
-    step._look_again()
-    until(lambda: step.data.title == "x, y" and step.dataset.problem == "")
-    model = step.model
-    names["net"] = torch.nn.Linear(3, 2)
-    step._look_again()
-    assert step.model is model, "it was not refused: it is read anew when it is trained"
-
-
 def test_a_refused_model_cannot_be_trained_until_it_loads(make_page: MakePage) -> None:
     page = make_page(None)
     names: dict[str, object] = {}

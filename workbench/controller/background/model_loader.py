@@ -16,13 +16,7 @@ from workbench.controller.setup import Setup
 from workbench.controller.state import NOTHING_CHOSEN, sentence_of
 from workbench.controller.view import View
 from workbench.data import Dataset, check_fit
-from workbench.errors import (
-    ConfigError,
-    DataError,
-    ExampleInputsError,
-    LossFitError,
-    ModelError,
-)
+from workbench.errors import ConfigError, DataError, ExampleInputsError, LossFitError, ModelError
 from workbench.models import Model
 
 

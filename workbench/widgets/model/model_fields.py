@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from workbench.controller.model.sources import Sources, split_names
 from workbench.controller.model.target_names import (
@@ -26,14 +26,22 @@ from workbench.widgets.model.options import (
 What = Literal["model", "data"]
 
 
+class _Named(NamedTuple):
+    """What fields name."""
+
+    texts: tuple[str, ...]
+    objects: tuple[int, ...]
+    """Those of the notebook, see `Sources.identities`."""
+
+
 class ModelFields:
     """The five fields, of which `all` is the list."""
 
     def __init__(self, sources: Sources) -> None:
         """Create the fields, empty; they offer what `sources` finds."""
         self._sources = sources
-        self._shown: dict[What, tuple[int, ...]] = {}
-        """The notebook's objects that the fields named when model or data were last shown."""
+        self._shown: dict[What, _Named] = {}
+        """What the fields named when model or data were last shown."""
         self.model = ChoiceField(
             lambda text: model_options(sources, text),
             label="Model",
@@ -110,15 +118,17 @@ class ModelFields:
 
     def note_shown(self, what: What) -> None:
         """Remember with which objects of the notebook `what` is shown, or refused."""
-        self._shown[what] = self._objects(what)
+        self._shown[what] = self._named(what)
 
     def has_changed(self, what: What) -> bool:
-        """Whether a cell has assigned to a name of `what` since."""
-        return self._shown.get(what) != self._objects(what)
+        """Whether a cell has assigned to a name of `what` since, and no other was chosen."""
+        shown, now = self._shown.get(what), self._named(what)
+        return shown is not None and shown.texts == now.texts and shown.objects != now.objects
 
-    def _objects(self, what: What) -> tuple[int, ...]:
+    def _named(self, what: What) -> _Named:
         fields = [self.model, self.example_inputs] if what == "model" else [self.dataset]
-        return self._sources.identities(*(field.value for field in fields))
+        texts = tuple(field.value for field in fields)
+        return _Named(texts, self._sources.identities(*texts))
 
 
 def _names_in(target: str, names: Sequence[str]) -> bool:

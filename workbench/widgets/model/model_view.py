@@ -151,6 +151,8 @@ class ModelView(StandaloneStep):
         """Choose the model again, if it was refused, and the data, if a cell has assigned to their
         names; a model that is shown is read anew when it is trained."""
         if self.model is None and self.fields.has_changed("model"):
+            self.fields.note_shown("model")  # once, however long it takes to load
             self._choose_again()
         if self.fields.has_changed("data"):
+            self.fields.note_shown("data")
             self._choose_dataset()
