@@ -21,7 +21,7 @@ def test_a_message_that_makes_no_sense_is_ignored(content: object) -> None:
     step = ArtifactBuilder()
     for listen in (
         Controls({})._on_message,
-        OfferList(print, print, print)._on_message,
+        OfferList(print, print, print, print)._on_message,
         SettingsForm(typed)._on_message,
         ParameterTree(typed)._on_message,
         ChoiceField()._on_message,

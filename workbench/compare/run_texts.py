@@ -10,7 +10,7 @@ from workbench.display.quantities import thread_count
 from workbench.machine.machine import machine_sentence
 from workbench.run_folder.results.throughput import LEAST_STEPS, round_length
 from workbench.runs import Run
-from workbench.runs.run_title import step_word
+from workbench.runs.run_title import failed_text, step_word
 from workbench.settings.config import TrainingConfig
 
 MOST_PATTERNS = 2
@@ -70,7 +70,7 @@ def shortfalls(runs: Mapping[str, Run]) -> list[str]:
         place = f"{step_word(run.spec)} {done:,} of {total:,}."
         match states[name]:
             case "failed" if _is_there(run):
-                found.append(f"{name} failed after {place}")
+                found.append(f"{name} {failed_text(run.spec, done, total)}.")
             case "unreadable":
                 found.append(f"{name} has a record that cannot be read: {run.error}")
             case "stopped" | "interrupted" if (some_whole or behind) and _is_there(run):

@@ -10,8 +10,7 @@ from typing import Any
 from workbench.settings.config import TrainingConfig
 
 OPTIMIZER = TrainingConfig.model_fields["optimizer"].default
-USUAL_LOSSES = ("cross_entropy", "mse")
-"""Not told: one of them is what most models are trained with."""
+LOSS = TrainingConfig.model_fields["loss"].default
 
 
 def trained_by(spec: Mapping[str, Any]) -> str:
@@ -47,16 +46,11 @@ def main_settings(config: TrainingConfig, step: str = "step") -> str:
         f"batch {config.batch_size}",
         length_text(config, step),
         *([config.optimizer] if config.optimizer != OPTIMIZER else []),
-        *([f"loss {config.loss}"] if _is_unusual(config.loss) else []),
+        *([f"loss {config.loss}"] if isinstance(config.loss, str) and config.loss != LOSS else []),
         *(["LoRA"] if config.lora is not None else []),
         *([f"train only {patterns[0]}{' …' if patterns[1:] else ''}"] if patterns else []),
     ]
     return ", ".join(parts)
-
-
-def _is_unusual(loss: object) -> bool:
-    """Whether a loss has a name that is told."""
-    return isinstance(loss, str) and loss not in USUAL_LOSSES
 
 
 def length_text(config: TrainingConfig, step: str = "step") -> str:
@@ -68,6 +62,19 @@ def length_text(config: TrainingConfig, step: str = "step") -> str:
 def step_word(spec: Mapping[str, Any]) -> str:
     """Name of a step of a run: in federated training it is a round."""
     return "step" if spec.get("federation") is None else "round"
+
+
+def failed_text(spec: Mapping[str, Any], done: int, total: int | None = None) -> str:
+    """When a run failed, as "failed after step 4 of 9" or "failed before its first step".
+
+    Args:
+        spec: of the run.
+        done: number of steps that it took.
+        total: number of steps that were planned; None: it is not told.
+    """
+    if not done:
+        return f"failed before its first {step_word(spec)}"
+    return f"failed after {step_word(spec)} {done:,}" + (f" of {total:,}" if total else "")
 
 
 def run_title(model: str, engine: str, started: float) -> str:

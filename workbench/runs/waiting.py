@@ -13,6 +13,7 @@ from workbench.runs.deadline import Deadline
 from workbench.runs.failure import log_line
 from workbench.runs.observed_run import ObservedRun
 from workbench.runs.record.activity import Activity
+from workbench.runs.run_title import failed_text
 
 POLL_S = 0.05
 
@@ -79,7 +80,7 @@ def request_checkpoint(run: ObservedRun, activity: Activity, timeout: float | No
 
 def failure_text(run: ObservedRun, cause: dict[str, str]) -> str:
     """The message of the error for a failure: cause, path of the log, traceback of a crash."""
-    what = f"{run.engine} failed after step {run.progress.done_steps}"
+    what = f"{run.engine} {failed_text(run.spec, run.progress.done_steps)}"
     if run.status == "unreadable":
         what = f"The result of run {run.id} cannot be read"
     elif cause == (run.summary or {}).get("resume_error"):

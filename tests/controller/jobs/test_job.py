@@ -399,7 +399,7 @@ def test_engines_that_fail_alike_share_a_sentence_and_keep_their_logs(
     training = Training(start, ["pytorch", "ondevice"])
     finish(training)
     sentence, *logs = training.outcome.splitlines()
-    assert sentence.startswith("digits-mlp on fake and fake failed after step 0: ")
+    assert sentence.startswith("digits-mlp on fake and fake failed before its first step: ")
     assert logs == [f"Log of fake: {run.folder.log_path}" for run in training.runs.values()]
 
 

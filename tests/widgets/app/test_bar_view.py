@@ -26,7 +26,7 @@ def failed(digits: Dataset) -> Training:
 
 def test_a_failed_run_is_offered_until_another_job_starts(failed: Training) -> None:
     accepted: list[Offer] = []
-    offers = OfferList(accepted.append, lambda _: None, lambda: None)
+    offers = OfferList(accepted.append, print, print, lambda: None)
     view = BarView(AppBar(), offers)
 
     def shown() -> list[str]:
@@ -66,7 +66,7 @@ def test_offers_are_found_anew_after_a_cell_that_may_define_what_one_needs(
 ) -> None:
     shell, looked = InteractiveShell(), []
     monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: shell)
-    offers = OfferList(lambda _: None, lambda _: None, lambda: looked.append(1))
+    offers = OfferList(print, print, print, lambda: looked.append(1))
     shell.run_cell("1")
     assert not looked, "nothing is offered"
     offers.show(offers_of(failed))

@@ -11,6 +11,7 @@ from workbench.controller.jobs.next_engines import next_engines
 from workbench.controller.jobs.outcome import listed, name_of
 from workbench.controller.jobs.training import Training
 from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparisons
+from workbench.controller.restore import restored
 from workbench.errors import RunFolderError, WorkbenchError
 from workbench.models import Model
 from workbench.run_folder.run_folder import RunFolder, home
@@ -34,7 +35,8 @@ class Offer(NamedTuple):
     id: str
     action: str
     """"follow" a run in progress, "resume" one that has ended before it was completed, "train" the
-    engines that a stop has kept from their first step, or "open" a comparison."""
+    engines that a stop has kept from their first step, "begin" a training again that has no
+    checkpoint later than its start, or "open" a comparison."""
     text: str
     """How it ended and what follows, in a sentence."""
     run: Run
@@ -67,16 +69,18 @@ def offers(names: Mapping[str, Any]) -> list[Offer]:
         if comparison is not None:
             text = f"The comparison of {comparison.title} {how} {where}"
             found.setdefault(comparison.id, Offer(comparison.id, "open", text, run))
-        elif not ended or run.checkpoint is not None:
-            action = "resume" if ended else "follow"
-            text = f"{name_of(run)} {how} {where}"
-            text += _on_others(run)
-            if ended and _needs_model(run):
-                own = str(run.spec["model"])
-                there = f"It goes on with {own} of this notebook."
-                needed = f"It needs your own {own}, chosen in Model."
-                text += f" {there if is_in_notebook(run, names) else needed}"
-            found[run.id] = Offer(run.id, action, text, run)
+        elif not ended:
+            text = f"{name_of(run)} {how} {where}{_after(run)}"
+            found[run.id] = Offer(run.id, "follow", text, run)
+        elif latest_step(run.folder):
+            needed = _needed(run, "goes on", names) if _needs_model(run) else ""
+            text = f"{name_of(run)} {how} {where}{_left_out(run)}{needed}"
+            found[run.id] = Offer(run.id, "resume", text, run)
+        else:
+            needed = "" if restored(run).model else _needed(run, "begins again", names)
+            first = "checkpoint" if done else step_word(run.spec)
+            text = f"{name_of(run)} was interrupted before its first {first}."
+            found[run.id] = Offer(run.id, "begin", f"{text}{_after(run)}{needed}", run)
     return list(found.values())[:OFFERED]
 
 
@@ -107,23 +111,45 @@ def offers_of(job: Job) -> list[Offer]:
     return found[:OFFERED]
 
 
-def _on_others(run: Run) -> str:
-    """What becomes of the engines that were to train after a run, in a sentence; empty: there are
-    none."""
-    if not run.ended:
-        after = Training.waiting_after(run)
-        return f" {listed(after)} will train after it." if after else ""
+def taken_up(offer: Offer, job: Job) -> bool:
+    """Whether a job that was started goes on with what is offered, or begins it again."""
+    runs = job.runs.values()
+    again = offer.action == "begin" and _trained(offer.run) in map(_trained, runs)
+    return again or any(run.id == offer.id for run in runs)
+
+
+def _trained(run: Run) -> tuple[str, str]:
+    return str(run.spec["model"]), run.engine
+
+
+def _after(run: Run) -> str:
+    """Which engines train after a run that is in progress or begins again, as a sentence after
+    another; empty: none."""
+    after = next_engines(run.folder) if run.ended else Training.waiting_after(run)
+    return f" {listed(after)} will train after it." if after else ""
+
+
+def _left_out(run: Run) -> str:
+    """Which engines were to train after a run that is resumed, likewise."""
     if not (after := next_engines(run.folder)):
         return ""
     was, it = ("was", "it") if len(after) == 1 else ("were", "them")
     return f" {listed(after)} {was} to train after it, and did not: choose {it} alone afterwards."
 
 
+def _needed(run: Run, goes_on: str, names: Mapping[str, Any]) -> str:
+    """Where a run that your own code builds has its model from, as a sentence after another."""
+    own = str(run.spec["model"])
+    if is_in_notebook(run, names):
+        return f" It {goes_on} with {own} of this notebook."
+    return f" It needs your own {own}, chosen in Model."
+
+
 def accepted(offer: Offer, model_for: Callable[[Run], Model | None]) -> Job:
     """The job that goes on with what was offered.
 
     Args:
-        offer: of a run.
+        offer: of a run, whose action is not "begin".
         model_for: returns the model that a run needs to be resumed; None: it needs none.
     """
     if offer.action == "follow":
@@ -143,19 +169,22 @@ def _needs_model(run: Run) -> bool:
 
 
 def _waiting_runs() -> list[Run]:
-    """The newest runs that are in progress or were interrupted, newest first."""
+    """The newest runs that are in progress or were interrupted, newest first; one that could only
+    begin again if its engine has not trained the same model since."""
     folder = home() / "runs"
     active = {path.resolve() for path in active_folders()}
     names = sorted((path for path in folder.glob("*") if path.is_dir()), reverse=True)
     found = []
+    since = set[tuple[str, str]]()
     for path in names[:LOOKED_AT]:
         try:
             run = Run(RunFolder(path))
         except RunFolderError:
             continue
         done, total = run.progress
-        if (path.resolve() in active and not run.ended) or (
-            run.status == "interrupted" and done < total
-        ):
+        cut = run.status == "interrupted" and done < total
+        lasting = cut and (_trained(run) not in since or latest_step(run.folder))
+        if (path.resolve() in active and not run.ended) or lasting:
             found.append(run)
+        since.add(_trained(run))
     return found

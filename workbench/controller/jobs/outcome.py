@@ -10,7 +10,7 @@ from workbench.display.number_format import loss_text, percent
 from workbench.errors import with_full_stop
 from workbench.runs import Run
 from workbench.runs.failure import kept_checkpoint, log_line
-from workbench.runs.run_title import step_word, trained_by
+from workbench.runs.run_title import failed_text, step_word, trained_by
 
 DIVERGED = "not finite (a lower learning rate may help)"
 NEGATIVE = (
@@ -106,7 +106,7 @@ def _outcome_sentence(run: Run) -> str:
     if run.status == "failed":
         why = with_full_stop(run.error or "no reason is recorded")
         rest = f"{kept_checkpoint(run.folder, run.spec)}{log_line(run.folder)}"
-        return f"{name} failed after {step} {done:,}: {why}{rest}"
+        return f"{name} {failed_text(run.spec, done)}: {why}{rest}"
     if run.status == "stopped":
         rest = "Its checkpoint is kept." if done else "It took no step."
         return f"Stopped {name} at {step} {done:,} of {total:,}. {run.reason or rest}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.controller.jobs.job import Job, model_of
-from workbench.controller.jobs.offered_runs import Offer, offers_of
+from workbench.controller.jobs.offered_runs import Offer, offers_of, taken_up
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
 from workbench.controller.state import State
@@ -63,8 +63,7 @@ class BarView(View):
             self._show_offers()
 
     def job_started(self, job: Job) -> None:
-        own = {run.id for run in job.runs.values()}
-        self._ended, self._found = None, [each for each in self._found if each.id not in own]
+        self._ended, self._found = None, [each for each in self._found if not taken_up(each, job)]
         self._running = model_of(job)
         self._show_title()
 

@@ -43,12 +43,15 @@ class FormFiller(View):
         self._trainer = trainer
         self._filled: _Filled | None = None
 
-    def fill(self, run: Run, trained_by: Sequence[str] = ()) -> None:
+    def fill(self, run: Run, trained_by: Sequence[str] = ()) -> bool:
         """Replace the current settings.
 
         Args:
             run: whose settings to show.
             trained_by: the engines to choose; none: that of the run.
+
+        Returns:
+            Whether its model is chosen; else a user is asked for it.
         """
         was, engines = restored(run), self._trainer.engines
         kept = self._filled is not None and engines.wanted == self._filled.engines
@@ -64,6 +67,13 @@ class FormFiller(View):
         model, ortmodule = str(run.spec["model"]), self._trainer.ortmodule.value
         source, wanted = self._models.field.value, engines.wanted
         self._filled = _Filled(model, source, chosen, texts, ortmodule, wanted, before)
+        return chosen
+
+    def begin_again(self, run: Run) -> None:
+        """Train as when `run` was started, with its engine and those that were to train after
+        it."""
+        if self.fill(run, [run.engine, *next_engines(run.folder)]):
+            self._controller.train()
 
     def fill_resumed(self, run: Run) -> None:
         """The same for a run that goes on: the engines stay as they were chosen."""

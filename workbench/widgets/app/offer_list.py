@@ -9,6 +9,7 @@ import anywidget
 import traitlets
 
 from workbench.controller.jobs.offered_runs import Offer
+from workbench.runs import Run
 from workbench.widgets.bundle import bundle
 from workbench.widgets.page.after_cells import after_each_cell
 
@@ -33,6 +34,7 @@ class OfferList(anywidget.AnyWidget):
     def __init__(
         self,
         on_run: Callable[[Offer], None],
+        on_begin: Callable[[Run], None],
         on_comparison: Callable[[str], None],
         look: Callable[[], None],
         **kwargs: Any,
@@ -40,13 +42,15 @@ class OfferList(anywidget.AnyWidget):
         """Create an empty list. The functions must return immediately.
 
         Args:
-            on_run: called with the offered run that a user accepts.
+            on_run: called with the offered run that a user accepts, which goes on.
+            on_begin: called with one that begins again.
             on_comparison: called with the id of the offered comparison that a user accepts.
             look: finds the offers anew; called after each cell while there are some, as a cell may
                 define what a run needs to be resumed.
         """
         super().__init__(**kwargs)
-        self._on_run, self._on_comparison, self._look = on_run, on_comparison, look
+        self._on_run, self._on_begin = on_run, on_begin
+        self._on_comparison, self._look = on_comparison, look
         self._known: dict[str, Offer] = {}
         self._dismissed: set[str] = set()
         self.on_msg(self._on_message)
@@ -72,6 +76,8 @@ class OfferList(anywidget.AnyWidget):
             if offer.action == "open":
                 self._dismissed.add(offer.id)
                 self._on_comparison(offer.id)
+            elif offer.action == "begin":
+                self._on_begin(offer.run)
             else:
                 self._on_run(offer)
 

@@ -126,7 +126,8 @@ class Workbench(Area):
         shown = self.bar, self._steps, self.comparison, self._code
         self._recorded = RecordedComparisons(*shown, controller)
         self._list_pace = RunListPace(self.bar)
-        self.offers = OfferList(controller.accept, self._recorded.open, controller.list_offers)
+        accept = controller.accept, self._filler.begin_again, self._recorded.open
+        self.offers = OfferList(*accept, controller.list_offers)
         self._figure = StaticFigure(saves=saves_notebook)
         parts = (self.bar, self.comparison, self._recorded.field, self._figure, self._filler)
         self._page_view = PageView(*parts, self._show_code, self._forget_recorded)
@@ -144,12 +145,11 @@ class Workbench(Area):
 
     def _follow_changes(self) -> None:
         """Show what changes in the controller, in the forms and in the list of runs."""
-        typed = self._controller.typed
         status, bar = StatusView(self.status, self.controls), BarView(self.bar, self.offers)
         self._list_pace.refresh = self.runs.refresh
         for view in (self._steps, status, bar, self._page_view, self._list_pace, self._filler):
             self._controller.views.add(view)
-        typed.observe(self._on_form)
+        self._controller.typed.observe(self._on_form)
         self._controller.tasks.observe(self._show_code)
         self.trainer.engines.observe(self._on_form, "value")
         self.runs.observe(self._show_code, "code")

@@ -9,7 +9,7 @@ import "./offer_list.css";
 
 interface Offer {
   id: string;
-  /** "follow", "resume", "train" or "open". */
+  /** "follow", "resume", "train", "begin" or "open". */
   action: string;
   /** The state of the run, in a sentence. */
   text: string;
@@ -19,7 +19,13 @@ interface Traits {
   offers: Offer[];
 }
 
-const LABELS: Record<string, string> = { follow: "Show it", resume: "Resume", open: "Show it", train: "Train" };
+const LABELS: Record<string, string> = {
+  follow: "Show it",
+  resume: "Resume",
+  open: "Show it",
+  train: "Train",
+  begin: "Train",
+};
 
 function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-offer-list");

@@ -1,0 +1,75 @@
+"""A training that was interrupted before its first step is offered, and begins again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from torch import nn
+
+import workbench as wb
+from tests.controller.recording_view import PATIENCE_S, until
+from tests.runs.recorded import changed, model
+from tests.runs.written import steps, write_run
+from tests.widgets.app.conftest import MakePage
+from workbench.controller.jobs.next_engines import write_next_engines
+from workbench.controller.jobs.offered_runs import offers
+from workbench.run_folder.checkpoint import write_checkpoint
+from workbench.runs import Run, load_run
+
+INTERRUPTED = {"status": "interrupted", "reason": "The kernel is gone."}
+
+
+def interrupted(model: str, dataset: str = "digits", taken: int = 0) -> Run:
+    """The record of a run that took so many of 12 steps, before that of another engine."""
+    run = write_run("a", [steps(1, [0.1] * taken)] if taken else [], INTERRUPTED, steps=12)
+    changed(run.folder.spec_path, lambda spec: {**spec, "model": model, "dataset": dataset})
+    write_next_engines(run.folder, ["ondevice"])
+    return load_run(run.id)
+
+
+def test_it_trains_with_all_of_its_engines(make_page: MakePage) -> None:
+    interrupted("digits-mlp")
+    page = make_page(model=None, engines=["fake", "ondevice"])
+    until(lambda: page.offers.offers)
+    [offer] = page.offers.offers
+    assert offer["action"] == "begin"
+    assert offer["text"] == (
+        "digits-mlp on fake was interrupted before its first step. ondevice will train after it."
+    )
+    page.offers.accept(offer["id"])
+    assert page.wait(PATIENCE_S)
+    assert page.status.message.startswith("Trained digits-mlp on fake and ondevice: 12 steps")
+    assert page.step == "train"
+    assert page.offers.offers == []
+    assert offers({}) == [], "it is not offered again, as it was trained since"
+
+
+def test_a_run_of_an_own_module_needs_it_in_the_notebook(make_page: MakePage) -> None:
+    run = interrupted("net", "X, y")
+    [offer] = offers({})
+    assert offer.text.endswith(" It needs your own net, chosen in Model.")
+    rows = np.zeros((40, 3), np.float32)
+    own = {"net": nn.Linear(3, 2), "X": rows, "y": np.arange(40) % 2}
+    [offer] = offers(own)
+    assert offer.text.endswith(" It begins again with net of this notebook.")
+    page = make_page(model=None)
+    until(lambda: page.offers.offers)
+    page.offers.accept(run.id)
+    assert page.models.field.problem == "net is no sample: choose its file or module here."
+    assert not page._controller.state.active, "no other model is trained in its place"
+
+
+@pytest.mark.parametrize("kept", [None, 0, 4])
+def test_a_run_with_a_checkpoint_is_offered_though_another_came_after_it(kept: int | None) -> None:
+    run = interrupted("digits-mlp", taken=5)
+    if kept is not None:
+        write_checkpoint(run.folder.checkpoint_path(kept), model().weights())
+    [offer] = offers({})
+    if kept:
+        assert offer.action == "resume"
+        assert " was interrupted at step 5 of 12. " in offer.text
+    else:
+        assert offer.action == "begin"
+        assert " was interrupted before its first checkpoint. " in offer.text
+    wb.train("digits-mlp", engine="fake", steps=1, evaluate=False).wait(PATIENCE_S)
+    assert [offer.id for offer in offers({})] == ([run.id] if kept else [])
