@@ -14,6 +14,7 @@ from workbench.controller.background.task_runner import TaskRunner
 from workbench.controller.engine_rows import engine_rows
 from workbench.controller.following.follower import PERIOD_S, Follower
 from workbench.controller.following.update_pace import pace_of
+from workbench.controller.forms.loss_suggestion import LossSuggestion
 from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.jobs.comparison_job import ComparisonJob
 from workbench.controller.jobs.job import Job, is_part
@@ -72,6 +73,7 @@ class Controller:
             self.views,
             self.sources,
             self.setup.loss,
+            LossSuggestion(self.typed),
             lambda model: self.typed.set_defaults(model.defaults),
             self._on_side_error,
         )

@@ -181,7 +181,7 @@ class Readiness(View):
         """What can be pressed, and what is typed that prevents the rest."""
         wrong = self._wrong_settings()
         if not wrong:
-            return f"{name} is ready{self._typed.trained_text}. {self.hint}".rstrip()
+            return f"{name} is ready{self._typed.ready_text}. {self.hint}".rstrip()
         if self._has_both_buttons:
             for step in ("train", "compare"):
                 if not self._typed.wrong(step):

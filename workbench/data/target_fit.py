@@ -29,8 +29,9 @@ def check_targets(
 
     Raises:
         ConfigError: an output does not exist, or an option does not fit it.
-        DataError: the number of targets does not fit, or one is not finite.
-        LossFitError: a shape, a dtype or a value of the targets does not fit its loss.
+        DataError: the number of targets does not fit, one is not finite, or has a shape that fits
+            no loss of the model's output.
+        LossFitError: the output, or a dtype or a value of the targets, does not fit its loss.
     """
     read = outputs_read(losses, [spec.name for spec in model.outputs])
     alone = len(losses) == 1 and losses[0].custom
@@ -53,6 +54,15 @@ def check_targets(
             _check_values(loss, output, target, where)
 
 
+def are_numbers(model: Model, target: np.ndarray) -> bool:
+    """Whether a target has numbers for the model's first output, as mse compares: neither classes
+    nor 0 and 1 for yes and no."""
+    if target.dtype != np.float32 or not model.outputs or np.isin(target, (0, 1)).all():
+        return False
+    shape = model.outputs[0].shape
+    return fits(shape, target) or shape[1:] == (1,)
+
+
 def fits(shape: Shape, array: np.ndarray) -> bool:
     """Whether rows of `array` fit a tensor of `shape`; a dynamic axis accepts any size."""
     return len(shape) == array.ndim and all(
@@ -73,12 +83,17 @@ def row_text(array: np.ndarray) -> str:
 
 def _check_values(loss: Loss, output: TensorSpec, target: np.ndarray, where: str) -> None:
     if target.dtype != np.float32:
+        numbers = (
+            ", or give numbers, as of y.astype('float32'), or y.float() of a tensor; of a file, "
+            "target_dtype='float32'"
+        )
+        remedy = numbers if fits(output.shape, target) else ""
         raise LossFitError(
             f"Loss {loss.name} needs a float32 target but dataset {where} has {target.dtype}; "
-            "use cross_entropy for class indices, or load it with target_dtype='float32'."
+            f"use cross_entropy for class indices{remedy}."
         )
     if not fits(output.shape, target):
-        raise LossFitError(
+        raise DataError(
             f"Loss {loss.name} compares output {output.name!r} of shape "
             f"{shape_text(output.shape)} with a target of the same shape, but targets of dataset "
             f"{where} have {row_text(target)}; {_shape_remedy(output.shape, target)}."
@@ -137,7 +152,7 @@ def _check_classes(
         )
     axis = len(output.shape) - 1 if has_classes_last(output.shape, target.shape) else 1
     if not fits((*output.shape[:axis], *output.shape[axis + 1 :]), target):
-        raise LossFitError(
+        raise DataError(
             f"Loss {loss.name} compares output {output.name!r} of shape "
             f"{shape_text(output.shape)} with class indices, but targets of dataset {where} have "
             f"{row_text(target)}; give one class index per prediction."

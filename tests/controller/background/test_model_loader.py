@@ -12,7 +12,10 @@ from tests.controller.recording_view import PATIENCE_S, RecordingView, until
 from workbench.check import Check
 from workbench.child_process.cancellation import CancelledError, check_cancelled
 from workbench.controller.background.model_loader import ModelLoader
+from workbench.controller.forms.loss_suggestion import LossSuggestion
+from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.model.sources import Sources
+from workbench.controller.setup import Setup
 from workbench.models import Model
 
 
@@ -38,7 +41,12 @@ def test_a_check_ends_with_another_choice(end: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sys.modules["workbench.check"], "check", check)
     view = RecordingView()
     loader = ModelLoader(
-        view, Sources(dict), lambda _: "cross_entropy", lambda _: None, errors.append
+        view,
+        Sources(dict),
+        lambda _: "cross_entropy",
+        LossSuggestion(TypedSettings(Setup())),
+        lambda _: None,
+        errors.append,
     )
     loader.choose("digits-mlp")
     until(began.is_set)
@@ -75,7 +83,12 @@ def test_a_model_that_is_still_loaded_is_not_checked_after_the_end(
 
     monkeypatch.setattr(sources, "model", slow)
     loader = ModelLoader(
-        RecordingView(), sources, lambda _: "cross_entropy", lambda _: None, lambda _: None
+        RecordingView(),
+        sources,
+        lambda _: "cross_entropy",
+        LossSuggestion(TypedSettings(Setup())),
+        lambda _: None,
+        lambda _: None,
     )
     loader.choose("digits-mlp")
     loader.close()

@@ -28,7 +28,7 @@ def test_who_reads_does_not_wait_for_an_observer() -> None:
     found: list[object] = []
 
     def read() -> None:
-        found.extend([typed.trained_text, typed.trained_names, typed.problems, typed.wrong()])
+        found.extend([typed.ready_text, typed.trained.names, typed.problems, typed.wrong()])
 
     reader = threading.Thread(target=read)
     reader.start()

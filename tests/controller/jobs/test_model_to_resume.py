@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
 
 import workbench as wb
 from tests.runs.written import steps, write_run
+from workbench.controller.jobs import offered_runs
 from workbench.controller.jobs.model_to_resume import model_to_resume
 from workbench.controller.jobs.offered_runs import offers
 from workbench.controller.setup import Setup
@@ -58,7 +58,7 @@ def test_a_run_of_a_sample_needs_none() -> None:
 def test_the_offer_of_a_run_says_which_model_it_needs(
     monkeypatch: pytest.MonkeyPatch, damaged: bool
 ) -> None:
-    monkeypatch.setattr(Run, "checkpoint", Path("there"))
+    monkeypatch.setattr(offered_runs, "latest_step", lambda _: 1)
     run = run_of(own_model("net"))
     if damaged:
         for path in run.folder.model_path.iterdir():
@@ -89,7 +89,7 @@ def test_it_is_taken_from_the_notebook_where_its_inputs_are_there_too() -> None:
 def test_the_offer_of_a_run_says_that_the_notebook_has_its_model(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Run, "checkpoint", Path("there"))
+    monkeypatch.setattr(offered_runs, "latest_step", lambda _: 1)
     run_of(own_model("net"))
     [offer] = offers({"net": own_model("net")})
     assert offer.text.endswith("It goes on with net of this notebook.")

@@ -13,8 +13,11 @@ from torch import nn
 
 from tests.controller.recording_view import PATIENCE_S, RecordingView, until
 from workbench.controller.background.model_loader import ModelLoader
+from workbench.controller.forms.loss_suggestion import LossSuggestion
+from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.model.module_stamp import ModuleStamp, stamp_of
 from workbench.controller.model.sources import Sources
+from workbench.controller.setup import Setup
 
 
 def net() -> nn.Sequential:
@@ -66,7 +69,12 @@ def test_what_is_changed_in_the_notebook_is_trained_and_shown() -> None:
     view = RecordingView()
     errors: list[Exception] = []
     loader = ModelLoader(
-        view, Sources(lambda: names), lambda _: "mse", lambda _: None, errors.append
+        view,
+        Sources(lambda: names),
+        lambda _: "mse",
+        LossSuggestion(TypedSettings(Setup())),
+        lambda _: None,
+        errors.append,
     )
     try:
         loader.choose("net", "x")

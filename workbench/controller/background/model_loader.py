@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from workbench.controller.background.model_check import ModelCheck, ShowIfCurrent
+from workbench.controller.forms.loss_suggestion import LossSuggestion
 from workbench.controller.model.data_preview import data_preview
 from workbench.controller.model.inspection import layer_rows
 from workbench.controller.model.module_stamp import ModuleStamp
@@ -46,6 +47,7 @@ class ModelLoader:
         view: View,
         sources: Sources,
         loss: Callable[[Model], Any],
+        suggestion: LossSuggestion,
         on_loaded: Callable[[Model], None],
         on_error: Callable[[Exception], None],
     ) -> None:
@@ -55,6 +57,7 @@ class ModelLoader:
             view: shows the model, its layers and its data.
             sources: loads the chosen model and dataset.
             loss: returns the loss that a model is to be trained with, as `TrainingConfig` takes it.
+            suggestion: chooses a loss where the default one does not fit the data.
             on_loaded: called with each loaded model, on any thread.
             on_error: called with errors.
         """
@@ -63,6 +66,7 @@ class ModelLoader:
         self._loss = loss
         self._checked_loss: Any = None
         """Loss with which the shown data were checked; None: they were not."""
+        self._suggestion = suggestion
         self._on_loaded = on_loaded
         self._on_error = on_error
         self._lock = threading.Lock()
@@ -91,16 +95,20 @@ class ModelLoader:
         name = model.name if isinstance(model, Model) else model
         chosen = (name.strip(), example_inputs.strip())
         with self._lock:
-            self._chosen = chosen
+            before, self._chosen = self._chosen, chosen
             if isinstance(model, Model):
                 self._loaded = _Loaded(model, chosen[0], None)
         if isinstance(model, Model):
             self._on_loaded(model)
+        if chosen[0] != before[0]:
+            self._suggestion.renew()
         self._begin_model(chosen)
 
     def choose_dataset(self, dataset: str, target: str = "", groups: str = "") -> None:
         """Choose a dataset, to be shown; returns immediately."""
-        self._dataset = (dataset.strip(), target.strip(), groups.strip())
+        before, self._dataset = self._dataset, (dataset.strip(), target.strip(), groups.strip())
+        if self._dataset != before:
+            self._suggestion.renew()
         self._begin_data()
 
     def loss_changed(self) -> None:
@@ -255,7 +263,7 @@ class ModelLoader:
         if not dataset[0] and (model is None or model.dataset is None):
             show(lambda: self._view.show_data(None))
             return
-        preview = None
+        data = preview = None
         self._checked_loss = None
         try:
             data = self.load_data(model, *dataset)
@@ -265,6 +273,8 @@ class ModelLoader:
                 self._checked_loss = loss
                 check_fit(model, data, loss)
         except BaseException as error:  # user code may raise anything
+            if isinstance(error, LossFitError) and self._suggestion.make(model, data):
+                return  # it is checked with another loss
             problem = sentence_of(error)
             own = model is not None and model.dataset is not None
             if dataset[0] and own and isinstance(error, DataError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,10 +15,10 @@ from workbench.controller.forms.setting_texts import (
     read_texts,
     write_texts,
 )
+from workbench.controller.forms.trained_parameters import TrainedParameters
 from workbench.controller.setup import COMPARISON_STEPS, TRAINING_ONLY, Setup, loss_of
 from workbench.errors import with_full_stop
 from workbench.models import Model
-from workbench.settings.requires_grad import trainable_names
 
 OF_COMPARE = ("comparison_steps", "quiet_s")
 """Settings that only a comparison takes."""
@@ -53,6 +52,10 @@ class TypedSettings:
         self._train_rows: int | None = None
         self._unfit: tuple[Any, str] = (None, "")
         """The loss that does not fit the dataset, and why."""
+        self._may_suggest_loss = True
+        """Whether the field of the loss was not cleared since model and dataset were chosen."""
+        self._suggested_loss = ""
+        """That in the field of the loss, if no user has chosen it."""
         self._fitting: dict[str, str] = {}
         """Texts that were chosen for the last known model."""
         self._fitted = ""
@@ -113,19 +116,43 @@ class TypedSettings:
         """Set the text of one field; empty: its default."""
         with self._lock:
             self._fitting.pop(name, None)  # it is chosen for the model of now
+            if name == "loss":
+                self._may_suggest_loss, self._suggested_loss = bool(text.strip()), ""
             self._replace({**self.texts, name: text})
 
     def set(self, **settings: Any) -> None:
         """Set settings as for `train`; None means the default."""
         with self._lock:
             self._fitting.clear()
+            if "loss" in settings:
+                self._suggested_loss = ""
             self._replace({**self.texts, **write_texts(settings)})
 
     def replace(self, settings: Mapping[str, Any]) -> None:
         """Replace all typed texts by those of `settings`."""
         with self._lock:
             self._fitting.clear()
+            self._suggested_loss = ""
             self._replace(write_texts(settings))
+
+    def suggest_loss(self, loss: str) -> bool:
+        """Choose a loss that fits in place of the default one; False: a user has chosen one, or
+        the model has its own."""
+        with self._lock:
+            if self.texts.get("loss") or "loss" in self.defaults or not self._may_suggest_loss:
+                return False
+            self._suggested_loss = loss
+            self._replace({**self.texts, "loss": loss})
+            return True
+
+    def renew_suggestion(self) -> None:
+        """Another model or dataset is chosen: forget the loss that was suggested for the one
+        before."""
+        with self._lock:
+            self._may_suggest_loss = True
+            if self._suggested_loss:
+                self._suggested_loss = ""
+                self._replace({**self.texts, "loss": ""})
 
     def set_defaults(self, defaults: Mapping[str, Any]) -> None:
         """Use a model's defaults for empty fields."""
@@ -144,6 +171,8 @@ class TypedSettings:
                 self._fitting = {
                     name: text for name, text in named.items() if name not in self.read.problems
                 }
+                if self._suggested_loss:  # for the model that is chosen now
+                    self._fitting.pop("loss", None)
                 self._fitted = self._model.name
             self._model = model
             self._replace(self.texts)
@@ -157,36 +186,17 @@ class TypedSettings:
         return list(self._setup.engines)
 
     @property
-    def trained_names(self) -> frozenset[str] | None:
-        """The parameters of the model that are trained, none with LoRA; None: all, or it is not
-        known."""
-        return _trained_names(*self._read_for)
+    def trained(self) -> TrainedParameters:
+        """Which parameters are trained, of the model that is known and with what was read."""
+        return TrainedParameters(*self._read_for)
 
     @property
-    def trained_text(self) -> str:
-        """What is trained, after the name of the model; empty: all parameters, or it is not
-        known."""
-        model, read = self._read_for
-        trained = _trained_names(model, read)
-        if trained is None or model is None:
-            return ""
-        if _trains_adapters(read):
-            return ", with LoRA adapters trained in place of its parameters"
-        return f", with {len(trained)} of {len(model.parameter_names)} parameters trained"
-
-    @property
-    def trained_sentence(self) -> str:
-        """The same in a sentence, with the number of elements."""
-        model, read = self._read_for
-        trained = _trained_names(model, read)
-        if trained is None or model is None:
-            return ""
-        if not trained:
-            return "LoRA adapters are trained in place of its parameters."
-        shapes = model.parameter_shapes
-        elements, every = (sum(math.prod(shapes[n]) for n in names) for names in (trained, shapes))
-        counts = f"{len(trained)} of {len(shapes)} parameters, {elements:,} of {every:,} elements"
-        return f"Chosen to be trained: {counts}."
+    def ready_text(self) -> str:
+        """What is trained, after the name of the model, and a loss that was chosen for it; empty:
+        all parameters, with a loss that a user knows of."""
+        loss = self._suggested_loss
+        of_loss = f", with loss {loss} as its targets are numbers" if loss else ""
+        return f"{self.trained.text}{of_loss}"
 
     @property
     def problems(self) -> dict[str, str]:
@@ -255,24 +265,6 @@ class TypedSettings:
         self._setup.refusals = {step: self.refusal(step) for step in ("train", "compare")}
         for callback in self._observers:
             callback()
-
-
-def _trained_names(model: Model | None, read: ReadSettings) -> frozenset[str] | None:
-    """See `TypedSettings.trained_names`."""
-    if model is None:
-        return None
-    if _trains_adapters(read):
-        return frozenset()
-    patterns = read.settings.get("requires_grad")
-    if not patterns or "requires_grad" in read.problems:
-        return None
-    names = model.parameter_names
-    trained = frozenset(trainable_names(names, patterns))
-    return None if len(trained) == len(names) else trained
-
-
-def _trains_adapters(read: ReadSettings) -> bool:
-    return read.settings.get("lora") is not None
 
 
 def _of_training(name: str, problem: str) -> bool:

@@ -69,7 +69,7 @@ class ModelStepView(View):
         """The layers, with those that are frozen by choice."""
         rows, model = self._rows, self.model
         if rows and model is not None:
-            trained = self._typed.trained_names
+            trained = self._typed.trained.names
             self._layers.show(with_frozen(rows, model.parameter_names, trained))
             self._fill_verdict()
 
@@ -80,7 +80,7 @@ class ModelStepView(View):
 
     def _fill_verdict(self) -> None:
         """With what is frozen by choice, which the check of the model does not know."""
-        chosen = self._typed.trained_sentence if self._verdict else ""
+        chosen = self._typed.trained.sentence if self._verdict else ""
         self._card.verdict = f"{self._verdict} {chosen}".rstrip()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
