@@ -34,8 +34,7 @@ TYPED = {
         "Accumulate batches": "2",
         "Clip gradients to": "0.5",
     },
-    "Length and evaluation": {
-        "Steps": "6",
+    "Evaluation and measuring": {
         "Evaluate every (steps)": "2",
         "Early stopping after": "3",
     },
@@ -65,6 +64,7 @@ def test_schedule_accumulation_clipping_stopping_lora_base_and_device_reach_the_
     page = notebook.page
     notebook.go_to("Train")
     form = page.locator(".wb-settings-form").filter(visible=True)
+    form.get_by_label("Steps", exact=True).fill("6")
     for title, fields in TYPED.items():
         group = form.get_by_role("group").filter(has_text=title)
         group.locator("summary").click()

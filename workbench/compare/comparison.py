@@ -13,7 +13,7 @@ from workbench.compare.lockstep import PAUSING, Lockstep, LockstepPlan
 from workbench.compare.rounds.measured_rounds import MeasuredRounds
 from workbench.compare.rounds.recorded_steps import StepArrays
 from workbench.compare.rounds.statistics import Ratio, Speed, ratio_note, variation
-from workbench.compare.run_texts import caption_of, failures_badge, shortfalls
+from workbench.compare.run_texts import caption_of, failures_badge, random_draws, shortfalls
 from workbench.compare.verdict import Verdict, short_verdict, verdict_of
 from workbench.errors import RunError
 from workbench.machine.load import Load, total_load
@@ -244,7 +244,8 @@ class Comparison:
         """Interpretation of the ratios, their certainty, and whether the machine was quiet."""
         variations = {engine: variation(self.rounds(engine)) for engine in self.runs}
         found = verdict_of(self.ratios(), self.reference, self.load, len(self.engines), variations)
-        return found._replace(sentence=" ".join([found.sentence, *shortfalls(self.runs)]))
+        further = [*shortfalls(self.runs), *random_draws(self.runs)]
+        return found._replace(sentence=" ".join([found.sentence, *further]))
 
     @property
     def badge(self) -> str:

@@ -84,6 +84,8 @@ class GraphStatistics(_StatisticsRecord):
     rewritten: tuple[RewriteCount, ...] = ()
     fusions: dict[str, Count] = {}
     """Fused operators and the number of nodes of each."""
+    draws: bool = False
+    """Whether the forward pass draws random numbers, as Dropout does."""
     operators: dict[str, Count] = {}
     """Nodes per operator in the executed graph, most frequent first."""
     kernels: dict[str, dict[str, Count]] = {}
@@ -140,6 +142,11 @@ class Statistics(_StatisticsRecord):
     def pytorch_fallbacks(self) -> tuple[ByPyTorch, ...]:
         """Entries of `by_pytorch` that PyTorch executed instead of the engine."""
         return tuple(each for each in self.by_pytorch if each.fallback)
+
+    @property
+    def draws(self) -> bool:
+        """Whether the model draws random numbers, as far as its graphs tell."""
+        return any(graph.draws for graph in self.graphs)
 
     def lines(self) -> Iterator[Line]:
         """The lines of the display, in order."""

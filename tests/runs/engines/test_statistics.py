@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from tests.straight_through import Quantized
-from workbench.compare import MARK, Comparison, load_comparison
+from workbench.compare import MARK, Comparison, compare_runs, load_comparison
 from workbench.data import Dataset
 from workbench.errors import RunError
 from workbench.files.json_file import write_json
@@ -21,6 +21,10 @@ from workbench.run_folder.statistics import ByPyTorch, Statistics
 from workbench.runs import Run, load_run, train
 
 STEPS = 12
+BY_CHANCE = (
+    "The model draws random numbers, as for Dropout, and each engine draws its own: the losses "
+    "differ by chance."
+)
 
 NATIVE_KERNELS = {"pytorch_kernels": False, "device_kernels": False}
 """Whether the extensions were built here makes no difference then."""
@@ -173,6 +177,24 @@ def test_segments_and_the_functions_between_them_are_reported(digits: Dataset) -
     (ran,) = statistics.pytorch_fallbacks
     assert "Sign (2 calls)" in ran.what
     assert ran.calls is None
+
+
+def test_losses_of_a_model_with_dropout_are_said_to_differ_by_chance(
+    digits: Dataset, run: Run, workbench_home: Path
+) -> None:
+    net = nn.Sequential(nn.Flatten(), nn.Linear(64, 10), nn.Dropout(0.1))
+    model = load_model(net, example_inputs=(torch.zeros(4, 1, 8, 8),), name="net")
+    settings = {"steps": 6, "evaluate": False, "threads": 1}
+    runs = [
+        train(model, digits, engine=engine, **settings).wait(240)
+        for engine in ("ortmodule", "ondevice")
+    ]
+    assert [statistics_of(each).draws for each in [*runs, run]] == [True, True, False]
+    assert compare_runs(runs).verdict().sentence.endswith(f" {BY_CHANCE}")
+    again = train(model, digits, engine="ondevice", **settings).wait(240)
+    assert BY_CHANCE not in compare_runs([runs[1], again]).verdict().sentence, "of one engine"
+    comparison = comparison_of(runs[0], workbench_home)
+    assert BY_CHANCE not in comparison.verdict().sentence
 
 
 def test_a_comparison_marks_pytorch_fallbacks(digits: Dataset, workbench_home: Path) -> None:

@@ -40,6 +40,10 @@ def test_an_exception_of_forward_is_marked_at_the_field_of_the_model(make_page: 
     names["y"] = np.zeros(4, np.int64)
     step._look_again()
     until(lambda: step.data.title == "x, y" and step.dataset.problem == "")
+    step.dataset.value = "x y"
+    until(lambda: step.dataset.problem.endswith("Did you mean 'x, y'?"))
+    step.dataset.value = "x, y"
+    until(lambda: step.data.title == "x, y" and step.dataset.problem == "")
     model = step.model
     names["net"] = torch.nn.Linear(3, 2)
     step._look_again()

@@ -29,3 +29,19 @@ def test_what_is_said_of_some_is_not_said_of_all(loads: dict[str, Load | None], 
     # One that was not measured has no throughput to doubt.
     results["unmeasured"] = StepResults(math.nan, math.nan, (), None)
     assert throughput_notes(results)[1] == note
+
+
+def test_a_run_of_unmeasured_steps_says_why_it_has_no_throughput() -> None:
+    short = {"a": StepResults(math.nan, 0.5, (0.7, 0.5), None)}
+    reason = "which are not measured (Unmeasured steps, in Evaluation and measuring)."
+    assert throughput_notes(short) == (
+        f"There is no throughput of a: it took only the first steps, {reason}",
+        "too few steps to measure",
+    )
+    remark, note = throughput_notes({"b": StepResults(100.0, 0.5, (0.7,), QUIET), **short})
+    assert remark.startswith("There is no throughput of a: ")
+    assert note == "median over the run, some with too few steps to measure"
+    remark, _ = throughput_notes({**short, "c": short["a"]})
+    assert (
+        remark == f"There is no throughput of these runs: they took only the first steps, {reason}"
+    )

@@ -167,6 +167,6 @@ def test_a_comparison_with_one_engine_left_says_that_no_ratio_will_come() -> Non
     made = Comparison("c", make_plan(40, 5), [*runs], runs=runs)
     bars.show(made, {})
     assert bars.verdict == (
-        "There is no ratio, as fewer than two engines completed a round. fake failed after "
-        "step 0 of 40."
+        "There is no ratio, as fewer than two engines completed a round. fake failed before "
+        "its first step."
     )

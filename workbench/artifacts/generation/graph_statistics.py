@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.ort.graph.node_statistics import both_passes, fusions, operator_counts, rewrites_of
+from workbench.ort.graph.node_statistics import (
+    both_passes,
+    draws,
+    fusions,
+    operator_counts,
+    rewrites_of,
+)
 
 if TYPE_CHECKING:
     import onnx
@@ -38,6 +44,7 @@ def graph_statistics(
         "built": both_passes(training_model.graph, forward).model_dump(),
         "rewritten": [rewrite.model_dump() for rewrite in rewrites_of(made.rewrites)],
         "fusions": fusions(training_model.graph, {node.op_type for node in trainable.node}),
+        "draws": draws(node.op_type for node in trainable.node),
         "operators": operators,
     }
 

@@ -25,6 +25,7 @@ from workbench.compare.run_texts import (
     few_measured,
     in_progress,
     measured_differently,
+    random_draws,
     resumptions,
     shared_caption,
     shortfalls,
@@ -199,8 +200,8 @@ class RunComparison:
             load, ratios = self._together.comparison.load, _measured_ratios(read.table)
             found = verdict_of(ratios, self.reference, load, len(self.runs))
         further = [*running, read.missing_baseline, *resumptions(self.runs)]
-        sentences = [found.sentence, *further, *shortfalls(self.runs), *self._damage]
-        return found._replace(sentence=" ".join(filter(None, sentences)))
+        further += [*shortfalls(self.runs), *random_draws(self.runs), *self._damage]
+        return found._replace(sentence=" ".join(filter(None, [found.sentence, *further])))
 
     def _verdict_apart(self, read: _Read) -> Verdict:
         ratios, speeds = (

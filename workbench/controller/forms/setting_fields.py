@@ -73,7 +73,10 @@ LAYOUT: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
     (
         "Training",
         False,
-        ("epochs", "batch_size", "learning_rate", "optimizer", "loss", "seed", "detached"),
+        (
+            *("epochs", "steps", "batch_size", "learning_rate", "optimizer", "loss"),
+            *("seed", "detached"),
+        ),
     ),
     (
         "Learning rate and gradients",
@@ -84,10 +87,10 @@ LAYOUT: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
         ),
     ),
     (
-        "Length and evaluation",
+        "Evaluation and measuring",
         True,
         (
-            *("steps", "evaluate", "evaluate_every", "early_stopping"),
+            *("evaluate", "evaluate_every", "early_stopping"),
             *("layer_statistics_every", "warmup_steps"),
         ),
     ),

@@ -130,7 +130,11 @@ class Sources:
 
     def _own_names(self, source: str, *kinds: Kind) -> str:
         """The names of the notebook that are of these kinds, and that one can be made, in
-        sentences; empty if `source`, which was refused, is no mistyped name."""
+        sentences, or the names in `source`, which was refused, with commas; empty if it is no
+        mistyped name."""
+        words = source.split()
+        if "array" in kinds and len(words) > 1 and self.names().keys() >= {*words}:
+            return f"Did you mean '{', '.join(words)}'?"
         if not source.isidentifier():
             return ""
         found = [each.name for each in look(self.names()) if each.kind in kinds]

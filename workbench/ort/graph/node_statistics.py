@@ -27,6 +27,18 @@ _NO_FUSIONS = frozenset(
 )
 """Operators of other domains that are counted under their own names."""
 
+_RANDOM = frozenset(
+    {
+        *("Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike"),
+        *("RandomUniform", "RandomUniformLike"),
+    }
+)
+
+
+def draws(operators: Iterable[str]) -> bool:
+    """Whether one of the operators of a forward pass draws random numbers."""
+    return not _RANDOM.isdisjoint(operators)
+
 
 def forward_nodes(graph: onnx.GraphProto, results: Iterable[str] = ()) -> set[int]:
     """Indices of the nodes, which are in order, that the results of the forward pass need.

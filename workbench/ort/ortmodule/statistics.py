@@ -15,6 +15,7 @@ from workbench.ort.graph.memory.kept_values import (
 )
 from workbench.ort.graph.node_statistics import (
     both_passes,
+    draws,
     fusions,
     operator_counts,
     rewrites_of,
@@ -88,6 +89,7 @@ def _of_built(built: BuiltGraph) -> GraphStatistics:
         run=both_passes(run),
         rewritten=rewrites_of(graph.report.rewrites),
         fusions=fusions(run, graph.report.trainable_ops),
+        draws=draws(graph.report.trainable_ops),
         operators=operator_counts(run),
         kernels=graph.report.kernels.chosen,
         threads=session.threads,

@@ -1,4 +1,5 @@
-"""What is said of runs that were measured on a busy machine, or on one that may have been."""
+"""What is said of runs that were measured on a busy machine, or on one that may have been, or
+not at all."""
 
 from __future__ import annotations
 
@@ -22,6 +23,24 @@ def unknown_load(results: Mapping[str, StepResults]) -> str:
         return f"It is not known whether the machine was quiet while {names[0]} was measured."
     named = _named(names, results)
     return f"It is not known whether the machine was quiet while {named} were measured."
+
+
+def is_too_short(found: StepResults) -> bool:
+    """Whether a run took steps, but none after the first ones, which are not measured."""
+    return len(found.loss_curve) > 0 and not math.isfinite(found.samples_per_s)
+
+
+def too_short(results: Mapping[str, StepResults]) -> str:
+    """A sentence on the runs, by their names, that were too short for a throughput; empty: there
+    are none."""
+    names = [name for name, found in results.items() if is_too_short(found)]
+    if not names:
+        return ""
+    who = names[0] if len(names) == 1 else _named(names, results)
+    first = "which are not measured (Unmeasured steps, in Evaluation and measuring)"
+    if len(names) == 1:
+        return f"There is no throughput of {who}: it took only the first steps, {first}."
+    return f"There is no throughput of {who}: they took only the first steps, {first}."
 
 
 def disturbances(results: Mapping[str, StepResults]) -> str:

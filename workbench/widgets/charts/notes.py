@@ -9,13 +9,20 @@ import traitlets
 
 from workbench.compare.verdict import BADGES
 from workbench.run_folder.results.step_results import StepResults
-from workbench.runs.record.disturbances import disturbances, unknown_load
+from workbench.runs.record.disturbances import (
+    disturbances,
+    is_too_short,
+    too_short,
+    unknown_load,
+)
 from workbench.widgets.charts.hints import EMPTY_HINT
 
 OF_ROUNDS = "median of rounds"
 """What the throughput of a whole run is, see `Run.samples_per_s`."""
 OF_RUNS = "median over the run"
 """The same of runs that were not compared, or each by itself."""
+TOO_SHORT = "too few steps to measure"
+"""Why a run has none."""
 MACHINE_BUSY = "machine busy"
 """That other programs disturbed what was measured."""
 IN_SEQUENCE = (
@@ -37,9 +44,13 @@ def throughput_notes(results: Mapping[str, StepResults]) -> tuple[str, str]:
     elif unknown:
         doubt = BADGES["unknown"]
         doubt = doubt if len(unknown) == len(measured) else "load not known of some"
-    remark = " ".join(filter(None, (disturbances(results), unknown_load(results))))
+    sentences = disturbances(results), unknown_load(results), too_short(results)
+    short = any(map(is_too_short, results.values()))
+    note = TOO_SHORT if short and not measured else OF_RUNS
+    if short and measured:
+        note = f"{OF_RUNS}, some with {TOO_SHORT}"
     # The doubt first, as the end is cut off where there is little room.
-    return remark, ", ".join(filter(None, (doubt, OF_RUNS)))
+    return " ".join(filter(None, sentences)), ", ".join(filter(None, (doubt, note)))
 
 
 class ChartNotes(traitlets.HasTraits):

@@ -1,7 +1,7 @@
 // The actions for selected runs: their buttons, when they cannot be done, and the fields of their arguments.
 
 import { formatWhole } from "../number_format";
-import { isActive, type RunRow } from "./run_row";
+import { isActive, isResumable, type RunRow } from "./run_row";
 
 export interface Action {
   name: string;
@@ -53,9 +53,10 @@ export const ACTIONS: Action[] = [
   {
     name: "resume",
     label: "Resume",
-    refusal: all(one, ([row]) =>
-      row && RESUMABLE.has(row.status) ? "" : "Only a run that is paused or has ended early can continue.",
-    ),
+    refusal: all(one, ([row]) => {
+      if (!row || !RESUMABLE.has(row.status)) return "Only a run that is paused or has ended early can continue.";
+      return isResumable(row) ? "" : `It took no ${row.stepWord}: open it, and press Use its settings to train it again.`;
+    }),
   },
   {
     name: "train_further",

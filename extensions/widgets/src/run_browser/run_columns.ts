@@ -79,8 +79,10 @@ function fillName(row: RunRow, beside: ReadonlySet<string>): Node[] {
   const tags = `Tags: ${row.tags.join(", ")}`; // of which those that have no room are left out
   for (const tag of row.tags) under.append(element("span", { class: "wb-tag", title: tags }, tag));
   if (row.reason && beside.has("status")) {
-    // There is no line of its own for it beside the columns.
-    under.append(element("span", { class: "wb-run-reason", title: row.reason }, [part, row.reason].filter(Boolean).join(" · ")));
+    // There is no line of its own for it beside the columns. One that was interrupted may be set up again.
+    const settings = row.status === "interrupted" && row.settings;
+    const why = [part, settings, row.reason].filter(Boolean).join(" · ");
+    under.append(element("span", { class: "wb-run-reason", title: why }, why));
     return [name, under];
   }
   const by = row.name && !beside.has("engine") && row.trainedBy;

@@ -4,7 +4,7 @@ import { element, setAttribute, setText } from "../element";
 import { keepFocus } from "../focus";
 import { formatWhole } from "../number_format";
 import type { Act } from "./run_actions";
-import { COMPARED, displayName, isActive, type RunRow } from "./run_row";
+import { COMPARED, displayName, isActive, isResumable, type RunRow } from "./run_row";
 
 const MOST = 3;
 
@@ -32,7 +32,7 @@ export class RunOffers {
   private show(runs: RunRow[]): void {
     this.root.hidden = runs.length === 0;
     // Buttons that are replaced would lose the focus, and the steps change twice a second.
-    const key = JSON.stringify(runs.map((row) => [row.id, row.status, displayName(row)]));
+    const key = JSON.stringify(runs.map((row) => [row.id, row.status, displayName(row), isResumable(row)]));
     if (key !== this.shown) {
       this.shown = key;
       this.root.replaceChildren(...runs.slice(0, MOST).map((row) => this.offer(row)));
@@ -69,7 +69,7 @@ export class RunOffers {
       element(
         "span",
         { class: "wb-offer-buttons" },
-        ...(paused ? [button("resume", "Resume")] : []),
+        ...(paused && isResumable(row) ? [button("resume", "Resume")] : []),
         button("open", "Open"),
         ...(active ? [button("stop", "Stop")] : []),
       ),
@@ -80,5 +80,6 @@ export class RunOffers {
 function whereOf(row: RunRow): string {
   const part = row.comparison && `, ${COMPARED}`;
   const where = `${row.engine}, ${row.stepWord} ${formatWhole(row.steps)} of ${formatWhole(row.totalSteps)}${part}`;
-  return row.reason ? `${where}. ${row.reason}` : where;
+  const again = isResumable(row) ? "" : "Open it to train it again with its settings.";
+  return [row.reason || again ? `${where}.` : where, row.reason, again].filter(Boolean).join(" ");
 }

@@ -64,6 +64,11 @@ export function isActive(row: RunRow): boolean {
   return ACTIVE.has(row.status);
 }
 
+/** Whether there is something to go on with; a run without a step can only begin again. */
+export function isResumable(row: RunRow): boolean {
+  return isActive(row) || row.steps > 0;
+}
+
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 

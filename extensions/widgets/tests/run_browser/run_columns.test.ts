@@ -25,6 +25,8 @@ describe("the name", () => {
     expect(text("name", ended)).toContain(reason);
     expect(text("name", ended, ["status", "steps"])).not.toContain("step 12");
     expect(text("name", ended, ["status", "steps"])).toContain(reason);
+    const again = { ...ended, settings: "lr 0.002, batch 32" };
+    expect(text("name", again, ["status"])).toContain(`lr 0.002, batch 32 · ${reason}`);
   });
 
   it("says why a run cannot be read, before its path and id would take the room", () => {
