@@ -89,7 +89,6 @@ class Unpacks(Failing):
         (Sums(), np.ones((4, 5), np.float32)),  # an operation of forward
         (Unpacks(), np.ones((4, 8), np.float32)),
         (nn.Linear(8, 2), np.ones((4, 5), np.float32)),  # an operation of torch
-        (nn.Linear(8, 2), np.ones((4, 8), np.int64)),
         (nn.Embedding(3, 2), np.full((4, 8), 7)),
         (nn.Bilinear(8, 8, 2), np.ones((4, 8), np.float32)),  # an argument is missing
         (nn.MultiheadAttention(8, 2), (np.ones((4, 3, 5), np.float32),) * 3),  # asserted by torch
@@ -100,6 +99,22 @@ def test_an_operation_that_fails_is_one_of_the_example_inputs(
 ) -> None:
     with pytest.raises(ExampleInputsError, match="Check the example inputs, and that forward"):
         wb.load_model(module, example_inputs=example)
+
+
+@pytest.mark.parametrize(
+    ("module", "example", "remedy"),
+    [
+        (nn.Linear(8, 2), np.ones((4, 8), np.int64), r"give float32, as x.astype\('float32'\)"),
+        (nn.Embedding(3, 2), np.ones((4, 8)), r"give integers, as x.astype\('int64'\)"),
+    ],
+)
+def test_a_wrong_dtype_is_told_with_its_remedy(
+    module: nn.Module, example: Any, remedy: str
+) -> None:
+    with pytest.raises(ExampleInputsError, match=remedy) as caught:
+        wb.load_model(module, example_inputs=example)
+    told = "(4, 8) and dtype int64" in str(caught.value)
+    assert told is (example.dtype == np.int64), "float64 was converted to float32, the usual dtype"
 
 
 class FixedRows(nn.Module):

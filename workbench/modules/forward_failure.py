@@ -34,11 +34,11 @@ def forward_failure(
     Returns:
         An `ExampleInputsError`, except where `error` is of the code of the module.
     """
-    shapes = ", ".join(str(array.shape) for array in inputs)
-    line = failing_line(error)
+    shapes = ", ".join(_described(array) for array in inputs)
+    line, text = failing_line(error), exception_text(error)
     message = (
         f"{type(module).__name__} fails on inputs of shape {shapes}: "
-        f"{exception_text(error)}{f' ({line})' if line else ''}."
+        f"{text}{f' ({line})' if line else ''}."
     )
     if fits:
         return ModelError(
@@ -47,9 +47,24 @@ def forward_failure(
         )
     if _is_of_code(error):
         return ModelError(f"{message} Correct its forward.")
-    return ExampleInputsError(
-        f"{message} Check the example inputs, and that forward takes any number of rows."
-    )
+    of_shape = "Check the example inputs, and that forward takes any number of rows."
+    return ExampleInputsError(f"{message} {_dtype_remedy(text, inputs) or of_shape}")
+
+
+def _described(array: np.ndarray) -> str:
+    """Its shape, and a dtype that is not the usual one."""
+    return f"{array.shape}" + (f" and dtype {array.dtype}" if array.dtype.name != "float32" else "")
+
+
+def _dtype_remedy(text: str, inputs: Sequence[np.ndarray]) -> str:
+    """What to do about an operation of torch that refuses a dtype, in a sentence; empty: that is
+    not why it failed."""
+    if "dtype" not in text and "scalar type" not in text:
+        return ""
+    if "scalar types: Long" in text:  # of an embedding
+        return "It takes indices: give integers, as x.astype('int64')."
+    integers = any(array.dtype.kind in "iub" for array in inputs)
+    return "It takes numbers: give float32, as x.astype('float32')." if integers else ""
 
 
 def _is_of_code(error: BaseException) -> bool:
