@@ -145,7 +145,7 @@ class Controller:
         """Follow a run that is in progress, or go on with what has ended too soon."""
 
         def make() -> Job:
-            job = accepted(offer, self.model_to_resume)
+            job = accepted(offer, self.model_to_resume, self._models.loading_with_data)
             if offer.training is None:
                 self.views.offer_accepted(job)
             return job

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.controller.forms.federation_fields import form_of
+from workbench.controller.forms.typed_settings import TypedSettings
+from workbench.controller.model.sources import split_names
+from workbench.controller.setup import Setup
 from workbench.errors import DataError, ModelError
 from workbench.load.base_sample import base_samples
 from workbench.load.model import find_sample
@@ -68,6 +71,21 @@ def restored(run: Run) -> Restored:
         settings,
         run.config.ortmodule.changed,
     )
+
+
+def setup_of(run: Run) -> Setup:
+    """The setup that `run` was started with, as far as its record contains it. A model that only
+    user code can build is that of the notebook of the same name, called with the inputs of the
+    dataset."""
+    was, setup = restored(run), Setup(engines=[run.engine])
+    TypedSettings(setup).replace(was.settings)
+    setup.ortmodule = was.ortmodule
+    setup.choose_dataset(was.dataset, was.target, was.groups)
+    name = was.model.name if isinstance(was.model, Model) else was.model
+    setup.model = name or str(run.spec["model"])
+    if not name:
+        setup.example_inputs = ", ".join(split_names(was.dataset)[:-1])
+    return setup
 
 
 def default_settings(run: Run) -> TrainingConfig:

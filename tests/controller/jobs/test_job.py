@@ -459,7 +459,7 @@ def test_engines_that_a_stop_has_kept_from_training_are_offered(
         model = untrained["pytorch"].spec["model"]
         text = f"{' and '.join(names)} did not train {model}, as it was stopped."
         assert (offer.action, offer.text) == ("train", text)
-        further = accepted(offer, lambda _: None)
+        further = accepted(offer, lambda _: None, lambda _: pytest.fail("no model is loaded"))
         finish(further)
         assert [run.status for run in further.runs.values()] == ["completed"] * 2
 

@@ -39,7 +39,7 @@ def test_a_second_page_is_offered_the_whole_training_and_controls_it(start: Star
     assert offer.text == (
         "digits-mlp on fake is paused at step 0 of 60. ondevice will train after it."
     )
-    second = accepted(offer, lambda _: None)
+    second = accepted(offer, lambda _: None, lambda _: pytest.fail("no model is loaded"))
     assert second is first
     assert second.doing == "Paused digits-mlp on fake (1 of 2)."
     second.resume()

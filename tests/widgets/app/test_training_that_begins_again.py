@@ -1,4 +1,4 @@
-"""A training that was interrupted before its first step is offered, and begins again."""
+"""An interrupted training is offered with all of its engines, also before its first step."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tests.runs.written import steps, write_run
 from tests.widgets.app.conftest import MakePage
 from workbench.controller.jobs.next_engines import write_next_engines
 from workbench.controller.jobs.offered_runs import offers
+from workbench.controller.restore import setup_of
 from workbench.run_folder.checkpoint import write_checkpoint
 from workbench.runs import Run, load_run
 
@@ -52,11 +53,39 @@ def test_a_run_of_an_own_module_needs_it_in_the_notebook(make_page: MakePage) ->
     own = {"net": nn.Linear(3, 2), "X": rows, "y": np.arange(40) % 2}
     [offer] = offers(own)
     assert offer.text.endswith(" It begins again with net of this notebook.")
+    setup = setup_of(run)
+    assert (setup.model, setup.example_inputs, setup.chosen_dataset[0]) == ("net", "X", "X, y")
     page = make_page(model=None)
     until(lambda: page.offers.offers)
     page.offers.accept(run.id)
     assert page.models.field.problem == "net is no sample: choose its file or module here."
     assert not page._controller.state.active, "no other model is trained in its place"
+
+
+def test_the_engines_that_waited_train_after_a_run_that_is_resumed(make_page: MakePage) -> None:
+    page = make_page(step_ms=20)
+    page.set(steps=60, learning_rate=0.02, evaluate=False)
+    page.train()
+    until(lambda: page.trainer.charts.points("fake").shape[1] > 3)
+    page.stop()
+    assert page.wait(PATIENCE_S)
+    [row] = wb.runs()["id"]
+    run = load_run(row)
+    changed(run.folder.summary_path, lambda summary: {**summary, **INTERRUPTED})
+    write_next_engines(run.folder, ["ondevice"])
+    later = make_page(model=None, engines=["fake", "ondevice"])
+    until(lambda: later.offers.offers)
+    [offer] = later.offers.offers
+    assert offer["action"] == "resume"
+    assert offer["text"].endswith(" of 60. ondevice will train after it.")
+    later.offers.accept(offer["id"])
+    assert later.wait(PATIENCE_S)
+    assert later.status.message.startswith("Trained digits-mlp on fake and ondevice: 60 steps")
+    configs = [load_run(each).config for each in wb.runs()["id"]]
+    assert [(each.engine, each.learning_rate) for each in configs] == [
+        ("ondevice", 0.02),
+        ("fake", 0.02),
+    ]
 
 
 @pytest.mark.parametrize("kept", [None, 0, 4])

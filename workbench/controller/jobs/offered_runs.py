@@ -9,9 +9,11 @@ from workbench.controller.jobs.job import Job
 from workbench.controller.jobs.model_to_resume import is_in_notebook
 from workbench.controller.jobs.next_engines import next_engines
 from workbench.controller.jobs.outcome import listed, name_of
+from workbench.controller.jobs.start import Load, start_like
 from workbench.controller.jobs.training import Training
 from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparisons
 from workbench.controller.restore import restored
+from workbench.controller.setup import Setup
 from workbench.errors import RunFolderError, WorkbenchError
 from workbench.models import Model
 from workbench.run_folder.run_folder import RunFolder, home
@@ -74,7 +76,7 @@ def offers(names: Mapping[str, Any]) -> list[Offer]:
             found[run.id] = Offer(run.id, "follow", text, run)
         elif latest_step(run.folder):
             needed = _needed(run, "goes on", names) if _needs_model(run) else ""
-            text = f"{name_of(run)} {how} {where}{_left_out(run)}{needed}"
+            text = f"{name_of(run)} {how} {where}{_after(run)}{needed}"
             found[run.id] = Offer(run.id, "resume", text, run)
         else:
             needed = "" if restored(run).model else _needed(run, "begins again", names)
@@ -123,18 +125,9 @@ def _trained(run: Run) -> tuple[str, str]:
 
 
 def _after(run: Run) -> str:
-    """Which engines train after a run that is in progress or begins again, as a sentence after
-    another; empty: none."""
+    """Which engines train after a run, as a sentence after another; empty: none."""
     after = next_engines(run.folder) if run.ended else Training.waiting_after(run)
     return f" {listed(after)} will train after it." if after else ""
-
-
-def _left_out(run: Run) -> str:
-    """Which engines were to train after a run that is resumed, likewise."""
-    if not (after := next_engines(run.folder)):
-        return ""
-    was, it = ("was", "it") if len(after) == 1 else ("were", "them")
-    return f" {listed(after)} {was} to train after it, and did not: choose {it} alone afterwards."
 
 
 def _needed(run: Run, goes_on: str, names: Mapping[str, Any]) -> str:
@@ -145,19 +138,29 @@ def _needed(run: Run, goes_on: str, names: Mapping[str, Any]) -> str:
     return f" It needs your own {own}, chosen in Model."
 
 
-def accepted(offer: Offer, model_for: Callable[[Run], Model | None]) -> Job:
+def accepted(
+    offer: Offer,
+    model_for: Callable[[Run], Model | None],
+    loading: Callable[[Setup], Load],
+) -> Job:
     """The job that goes on with what was offered.
 
     Args:
         offer: of a run, whose action is not "begin".
         model_for: returns the model that a run needs to be resumed; None: it needs none.
+        loading: returns what loads the model and the dataset of a setup.
     """
     if offer.action == "follow":
         return Training.following(offer.run)
     if offer.action == "train" and offer.training is not None:
         return offer.training.continued()
+    after = next_engines(offer.run.folder)
     run = resume(offer.run, model=model_for(offer.run))
-    return Training.of(run) if offer.training is None else offer.training.resumed(run)
+    if offer.training is not None:
+        return offer.training.resumed(run)
+    if not after:
+        return Training.of(run)
+    return Training(start_like(run, loading), [run.engine, *after], {run.engine: run})
 
 
 def _needs_model(run: Run) -> bool:

@@ -128,4 +128,4 @@ class FormFiller(View):
         """The same for a job, unless a user has already chosen another model or typed settings."""
         controller, run = self._controller, next(iter(job.runs.values()))
         if controller.setup.model in ("", run.spec["model"]) and not controller.typed.texts:
-            self.fill(run, [*job.engines, *next_engines(run.folder)])
+            self.fill(run, job.engines)
