@@ -122,7 +122,7 @@ def test_an_engine_that_fails_is_a_row_and_the_others_go_on(
     # The steps that it has taken are compared, and what they are is said with it.
     done, total = comparison.runs["fake"].progress
     failed = f"fake failed after step {done:,} of {total:,}."
-    assert comparison.verdict().sentence.endswith(f" {failed}")
+    assert f" {failed} The losses differ by at most " in comparison.verdict().sentence
     assert comparison.badge.startswith("fake failed: ")
     recorded = compare_runs([*comparison.runs.values()])
     assert " failed after step " in recorded.verdict().sentence

@@ -13,7 +13,7 @@ from workbench.compare import Comparison, compare_runs
 from workbench.compare.comparison_row import measured_row
 from workbench.compare.differences import settings_of
 from workbench.compare.lockstep import LockstepPlan
-from workbench.compare.recorded_runs.run_comparison import NOT_LOCKSTEP
+from workbench.compare.recorded_runs.recorded_row import NOT_LOCKSTEP
 from workbench.compare.rounds.recorded_steps import NONE_YET, RecordedSteps
 from workbench.compare.rounds.statistics import Ratio, Speed, ratio, ratio_note, speeds_of
 from workbench.compare.verdict import _number, ratio_clause, verdict_of

@@ -10,10 +10,11 @@ from workbench.compare.columns import COLUMNS
 from workbench.compare.comparison_row import measured_row, pytorch_fallbacks_of, row_without_run
 from workbench.compare.differences import differences_frame, settings_of
 from workbench.compare.lockstep import PAUSING, Lockstep, LockstepPlan
+from workbench.compare.loss_agreement import loss_agreement
 from workbench.compare.rounds.measured_rounds import MeasuredRounds
 from workbench.compare.rounds.recorded_steps import StepArrays
 from workbench.compare.rounds.statistics import Ratio, Speed, ratio_note, variation
-from workbench.compare.run_texts import caption_of, failures_badge, random_draws, shortfalls
+from workbench.compare.run_texts import caption_of, failures_badge, shortfalls
 from workbench.compare.verdict import Verdict, short_verdict, verdict_of
 from workbench.errors import RunError
 from workbench.machine.load import Load, total_load
@@ -244,8 +245,12 @@ class Comparison:
         """Interpretation of the ratios, their certainty, and whether the machine was quiet."""
         variations = {engine: variation(self.rounds(engine)) for engine in self.runs}
         found = verdict_of(self.ratios(), self.reference, self.load, len(self.engines), variations)
-        further = [*shortfalls(self.runs), *random_draws(self.runs)]
+        further = [*shortfalls(self.runs), *self.loss_agreement()]
         return found._replace(sentence=" ".join([found.sentence, *further]))
+
+    def loss_agreement(self) -> list[str]:
+        """How far the losses of the engines differ, in a sentence, once all have ended."""
+        return loss_agreement(self.runs, self._measured.steps, self.reference)
 
     @property
     def badge(self) -> str:
@@ -260,20 +265,9 @@ class Comparison:
 
     def plot(self) -> Figure:
         """Plot loss, throughput, memory and ratios."""
-        from workbench.compare.figure import Compared, plot_comparison
+        from workbench.compare.figure import plot_comparison
 
-        return plot_comparison(
-            Compared(
-                runs=self.runs,
-                ratios={each: self.ratio(each) for each in self.engines if each in self.runs},
-                reference=self.reference,
-                alone=len(self.engines) == 1,
-                unmeasured_steps=self.unmeasured_steps,
-                pytorch_fallbacks=self.pytorch_fallbacks,
-                verdict=self.verdict(),
-                caption=self.caption,
-            )
-        )
+        return plot_comparison(self)
 
     def _own_lockstep(self, what: str) -> Lockstep:
         if self._lockstep is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -28,26 +28,30 @@ VERDICT_LETTERS = 140
 """Characters of the verdict in a line, by the width of the figure."""
 
 
-class Compared(NamedTuple):
-    """The parts of a comparison that its figure shows."""
+class Compared(Protocol):
+    """What the figure shows of a comparison."""
 
-    runs: Mapping[str, Run]
-    """The runs started so far, by engine."""
-    ratios: Mapping[str, Ratio]
-    """Throughput of each of these engines relative to the reference."""
-    reference: str
-    alone: bool
-    """Whether only one engine is compared."""
-    unmeasured_steps: int
-    pytorch_fallbacks: Mapping[str, str]
-    verdict: Verdict
-    caption: str
+    @property
+    def runs(self) -> Mapping[str, Run]: ...
+    @property
+    def engines(self) -> Sequence[str]: ...
+    @property
+    def reference(self) -> str: ...
+    @property
+    def unmeasured_steps(self) -> int: ...
+    @property
+    def pytorch_fallbacks(self) -> Mapping[str, str]: ...
+    @property
+    def caption(self) -> str: ...
+    def ratio(self, engine: str) -> Ratio: ...
+    def verdict(self) -> Verdict: ...
 
 
 def plot_comparison(comparison: Compared) -> Figure:
     """Plot loss, throughput and memory of all engines, and their ratios to the reference."""
-    alone = comparison.alone
-    title = comparison.reference if alone else f"Comparison with {comparison.reference}"
+    title = comparison.reference
+    if len(comparison.engines) > 1:
+        title = f"Comparison with {comparison.reference}"
     figure, (loss, throughput, memory, ratios) = make_figure(4, title)
     for engine, run in comparison.runs.items():
         points, style = run.follow().poll(), line_style(engine)
@@ -60,7 +64,7 @@ def plot_comparison(comparison: Compared) -> Figure:
     _draw_ratios(ratios, comparison)
     notes = [f"{MARK} {engine}: {why}" for engine, why in comparison.pytorch_fallbacks.items()]
     caption(figure, "\n".join([comparison.caption, *notes]))
-    verdict = comparison.verdict
+    verdict = comparison.verdict()
     if verdict.level != "none":
         style = WARNING_STYLE if verdict.level == "busy" else VERDICT_STYLE
         lines = [title, *textwrap.wrap(printable(verdict.sentence), VERDICT_LETTERS)]
@@ -70,10 +74,10 @@ def plot_comparison(comparison: Compared) -> Figure:
 
 
 def _draw_ratios(axes: Axes, comparison: Compared) -> None:
-    engines = list(comparison.ratios)
+    engines = [engine for engine in comparison.engines if engine in comparison.runs]
     marked = comparison.pytorch_fallbacks
-    for row, ratio in enumerate(comparison.ratios.values()):
-        engine = engines[row]
+    for row, engine in enumerate(engines):
+        ratio = comparison.ratio(engine)
         if not np.isfinite(ratio.median):
             continue
         axes.barh(row, ratio.median, color=line_style(engine)["color"], height=0.55, alpha=0.85)

@@ -78,18 +78,6 @@ def shortfalls(runs: Mapping[str, Run]) -> list[str]:
     return found
 
 
-def random_draws(runs: Mapping[str, Run]) -> list[str]:
-    """A sentence on losses that differ between engines because the model draws random numbers."""
-    known = [run.statistics for run in runs.values()]
-    draws = any(statistics is not None and statistics.draws for statistics in known)
-    if not draws or len({run.engine for run in runs.values()}) < 2:
-        return []
-    return [
-        "The model draws random numbers, as for Dropout, and each engine draws its own: the losses "
-        "differ by chance."
-    ]
-
-
 def in_progress(runs: Mapping[str, Run]) -> list[str]:
     """A sentence on the runs that have not ended: their numbers are of the steps so far."""
     names = [name for name, run in runs.items() if not run.ended]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from sysconfig import get_path
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 _OF_INPUTS = (RuntimeError, ValueError, IndexError, TypeError, AssertionError)
 """What an operation on tensors of a wrong shape or dtype raises."""
+
+_PRODUCT = re.compile(r"shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)")
+"""Of a matrix with one whose rows have another length, as PyTorch says it."""
 
 
 def forward_failure(
@@ -47,8 +51,9 @@ def forward_failure(
         )
     if _is_of_code(error):
         return ModelError(f"{message} Correct its forward.")
+    remedy = _dtype_remedy(text, inputs) or _columns_remedy(text, inputs)
     of_shape = "Check the example inputs, and that forward takes any number of rows."
-    return ExampleInputsError(f"{message} {_dtype_remedy(text, inputs) or of_shape}")
+    return ExampleInputsError(f"{message} {remedy or of_shape}")
 
 
 def _described(array: np.ndarray) -> str:
@@ -65,6 +70,17 @@ def _dtype_remedy(text: str, inputs: Sequence[np.ndarray]) -> str:
         return "It takes indices: give integers, as x.astype('int64')."
     integers = any(array.dtype.kind in "iub" for array in inputs)
     return "It takes numbers: give float32, as x.astype('float32')." if integers else ""
+
+
+def _columns_remedy(text: str, inputs: Sequence[np.ndarray]) -> str:
+    """What to do about rows of a wrong length, in a sentence; empty: that is not why it failed."""
+    product = _PRODUCT.search(text)
+    if product is None:
+        return ""
+    given, taken = product.groups()
+    if all(array.shape[-1:] != (int(given),) for array in inputs):
+        return ""  # a later layer is wrong
+    return f"It takes rows of {taken} numbers, and these have {given}: give other example inputs."
 
 
 def _is_of_code(error: BaseException) -> bool:

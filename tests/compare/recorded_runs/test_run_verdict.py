@@ -59,5 +59,9 @@ def test_on_a_busy_machine_speed_is_not_told_of_settings_that_do_not_change_it(
     found = unpaired_verdict(ratios, "a", differing=[differing], busy="The machine was busy.")
     assert ("3.1 times as fast" in found.sentence) is told
     assert found.level == "busy"
+    unknown = unpaired_verdict(ratios, "a", differing=[differing], unknown=True)
+    assert ("3.1 times as fast" in unknown.sentence) is told
+    assert unknown.level == ("unpaired" if told else "unknown")
+    assert "There is no ratio" not in unknown.sentence
     quiet = unpaired_verdict(ratios, "a", differing=[differing])
     assert "3.1 times as fast" in quiet.sentence

@@ -58,7 +58,7 @@ def test_the_engines_that_were_to_train_after_an_interrupted_run_are_told(digits
     [offer] = offered_runs.offers({})
     assert offer.text.startswith(
         "line on pytorch was interrupted at step 4 of 9. "
-        "ondevice and ortmodule will train after it."
+        "If you resume it, ondevice and ortmodule will train after it."
     )
     folder.next_engines_path.write_text('{"engines": 7}')
     assert next_engines(folder) == []

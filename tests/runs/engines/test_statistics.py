@@ -13,6 +13,7 @@ from torch import nn
 
 from tests.straight_through import Quantized
 from workbench.compare import MARK, Comparison, compare_runs, load_comparison
+from workbench.compare.loss_agreement import BY_CHANCE
 from workbench.data import Dataset
 from workbench.errors import RunError
 from workbench.files.json_file import write_json
@@ -21,10 +22,6 @@ from workbench.run_folder.statistics import ByPyTorch, Statistics
 from workbench.runs import Run, load_run, train
 
 STEPS = 12
-BY_CHANCE = (
-    "The model draws random numbers, as for Dropout, and each engine draws its own: the losses "
-    "differ by chance."
-)
 
 NATIVE_KERNELS = {"pytorch_kernels": False, "device_kernels": False}
 """Whether the extensions were built here makes no difference then."""

@@ -35,7 +35,8 @@ def test_it_trains_with_all_of_its_engines(make_page: MakePage) -> None:
     [offer] = page.offers.offers
     assert offer["action"] == "begin"
     assert offer["text"] == (
-        "digits-mlp on fake was interrupted before its first step. ondevice will train after it."
+        "digits-mlp on fake was interrupted before its first step. If you train again, ondevice "
+        "will train after it."
     )
     page.offers.accept(offer["id"])
     assert page.wait(PATIENCE_S)
@@ -52,7 +53,7 @@ def test_a_run_of_an_own_module_needs_it_in_the_notebook(make_page: MakePage) ->
     rows = np.zeros((40, 3), np.float32)
     own = {"net": nn.Linear(3, 2), "X": rows, "y": np.arange(40) % 2}
     [offer] = offers(own)
-    assert offer.text.endswith(" It begins again with net of this notebook.")
+    assert offer.text.endswith(" It trains with net of this notebook.")
     setup = setup_of(run)
     assert (setup.model, setup.example_inputs, setup.chosen_dataset[0]) == ("net", "X", "X, y")
     page = make_page(model=None)
@@ -77,7 +78,7 @@ def test_the_engines_that_waited_train_after_a_run_that_is_resumed(make_page: Ma
     until(lambda: later.offers.offers)
     [offer] = later.offers.offers
     assert offer["action"] == "resume"
-    assert offer["text"].endswith(" of 60. ondevice will train after it.")
+    assert offer["text"].endswith(" of 60. If you resume it, ondevice will train after it.")
     later.offers.accept(offer["id"])
     assert later.wait(PATIENCE_S)
     assert later.status.message.startswith("Trained digits-mlp on fake and ondevice: 60 steps")

@@ -41,7 +41,7 @@ class FinalLosses(NamedTuple):
         name, value = next(iter(self.by_run.items()))
         one_start = len({each.partition(SEPARATOR)[0] for each in self.by_run}) == 1
         short = name.partition(SEPARATOR)[2] if one_start else ""
-        what = self.what.removeprefix("final ")
+        what = self.what.removeprefix("final ").removeprefix("last ")
         superlative = "lowest" if self.measure == "loss" else "highest"
         return f"{superlative} {what} {self.text(value)}: {short or name}"
 
@@ -91,6 +91,7 @@ def final_losses(
         for name in (evaluations if tested else alike)
     }
     one_step = len({each.step for each in final.values()}) == 1
+    whole = all(each.step == points[name].step[-1] for name, each in final.items())
     # The loss of one batch tells nothing of that of another step.
     comparable = tested or one_step
     by_loss = sorted(
@@ -100,7 +101,8 @@ def final_losses(
     lowest = final[order[0]].loss if comparable else math.nan
     groups: dict[str, list[str]] = {}  # the same figures are told once: none is lower
     for name in order:
-        groups.setdefault(_text(final[name], lowest, with_step=not one_step), []).append(name)
+        text = _text(final[name], lowest, with_step=not (one_step and whole))
+        groups.setdefault(text, []).append(name)
     texts = [f"{' and '.join(names)}: {text}" for text, names in groups.items()]
     if len(texts) > MOST_NAMED + 1:
         between = sum(map(len, [*groups.values()][MOST_NAMED - 1 : -1]))
@@ -110,7 +112,7 @@ def final_losses(
         accuracy = math.nan if other == "dataset" else last_tested(points[name], "accuracy")
         known = f" (accuracy {percent(accuracy)} %)" if math.isfinite(accuracy) else ""
         texts.append(f"{name}: another {other}{known}")
-    what = _tested("loss", ended) if tested else "loss of the last batch"
+    what = _tested("loss", ended, whole=whole) if tested else "loss of the last batch"
     named = f"{what.capitalize()}, {'lowest first' if comparable else 'at different steps'}: "
     begins = named if len(groups) > 1 else f"{what.capitalize()} of "
     decided = comparable and _is_lowest(final, order)
@@ -133,8 +135,11 @@ def ratio_to_lowest(loss: float, lowest: float) -> str:
     return f"{ratio:.3f}×" if ratio < NEAR else f"{significant(ratio)}×"  # noqa: RUF001
 
 
-def _tested(what: str, ended: bool) -> str:
-    return f"final test {what}" if ended else f"test {what} so far"
+def _tested(what: str, ended: bool, *, whole: bool) -> str:
+    """What is told of the last evaluations; `whole`: these are of the last steps."""
+    if not ended:
+        return f"test {what} so far"
+    return f"{'final' if whole else 'last'} test {what}"
 
 
 MEASURES = {"accuracy": "accuracy", "r2": "R²"}
@@ -155,7 +160,9 @@ def _measures(points: Mapping[str, NewPoints], ended: bool, why: str) -> FinalLo
     texts = [f"{name}: {text}" for name, text in written.items()]
     if len(texts) > MOST_NAMED + 1:
         texts[MOST_NAMED - 1 : -1] = [f"{len(texts) - MOST_NAMED} others"]
-    what = _tested(MEASURES[measure], ended)
+    tested = {name: _last_evaluation(points[name]).get("step") for name in known}
+    whole = all(step == points[name].step[-1] for name, step in tested.items())
+    what = _tested(MEASURES[measure], ended, whole=whole)
     one_is_best = written[order[0]] != written[order[1]]
     return FinalLosses(
         f"{why} {what[0].upper()}{what[1:]}, highest first: {'; '.join(texts)}.",

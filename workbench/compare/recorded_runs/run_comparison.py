@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.compare.columns import COLUMNS, TESTED
-from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import (
     differences_frame,
     differing,
@@ -16,7 +15,9 @@ from workbench.compare.differences import (
     settings_of,
 )
 from workbench.compare.load_comparison import measured_together, with_loads
-from workbench.compare.recorded_runs.final_losses import FinalLosses, final_losses, last_tested
+from workbench.compare.loss_agreement import random_draws
+from workbench.compare.recorded_runs.final_losses import FinalLosses, final_losses
+from workbench.compare.recorded_runs.recorded_row import recorded_row
 from workbench.compare.recorded_runs.run_names import distinct_names
 from workbench.compare.recorded_runs.run_verdict import NO_LOSSES, unpaired_verdict
 from workbench.compare.rounds.statistics import Ratio
@@ -25,7 +26,6 @@ from workbench.compare.run_texts import (
     few_measured,
     in_progress,
     measured_differently,
-    random_draws,
     resumptions,
     shared_caption,
     shortfalls,
@@ -33,7 +33,6 @@ from workbench.compare.run_texts import (
 )
 from workbench.compare.verdict import Verdict, short_verdict, verdict_of
 from workbench.run_folder.results.step_results import StepResults
-from workbench.run_folder.run_reader import NewPoints
 from workbench.runs import Run
 from workbench.runs.record.disturbances import disturbances, unknown_load
 from workbench.runs.record.duration import recorded_time
@@ -43,8 +42,6 @@ from workbench.settings.engines import REFERENCE
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-NOT_LOCKSTEP = "The runs were not measured in lockstep."
 
 
 class _Read(NamedTuple):
@@ -58,6 +55,8 @@ class _Read(NamedTuple):
     """A sentence where the throughputs cannot be those that the whole comparison found."""
     doubts: str = ""
     """Sentences on the runs of which little is known."""
+    agreement: Sequence[str] = ()
+    """How far the losses differ between engines, or why they do."""
 
 
 class RunComparison:
@@ -127,7 +126,8 @@ class RunComparison:
             return None
         missing = self._missing_baseline
         table = self._together.comparison.table().set_index(pd.Index([*self.runs], name="run"))
-        return _Read(table, missing_baseline=missing)
+        agreement = self._together.comparison.loss_agreement()
+        return _Read(table, missing_baseline=missing, agreement=agreement)
 
     def _read_apart(self) -> _Read:
         import pandas as pd
@@ -137,7 +137,7 @@ class RunComparison:
         speeds = {name: found.samples_per_s for name, found in results.items()}
         unlike = self._unlike
         rows = [
-            self._row(
+            recorded_row(
                 run,
                 points[name],
                 speeds[name],
@@ -155,7 +155,7 @@ class RunComparison:
         }
         found = measured_differently(self.runs), few_measured(steps), unknown_load(known)
         doubts = " ".join(filter(None, found))
-        return _Read(table, losses, known, doubts=doubts)
+        return _Read(table, losses, known, doubts=doubts, agreement=random_draws(self.runs))
 
     @property
     def step_results(self) -> Mapping[str, StepResults]:
@@ -200,7 +200,7 @@ class RunComparison:
             load, ratios = self._together.comparison.load, _measured_ratios(read.table)
             found = verdict_of(ratios, self.reference, load, len(self.runs))
         further = [*running, read.missing_baseline, *resumptions(self.runs)]
-        further += [*shortfalls(self.runs), *random_draws(self.runs), *self._damage]
+        further += [*shortfalls(self.runs), *read.agreement, *self._damage]
         return found._replace(sentence=" ".join(filter(None, [found.sentence, *further])))
 
     def _verdict_apart(self, read: _Read) -> Verdict:
@@ -215,10 +215,11 @@ class RunComparison:
             differing=self._differing,
             days=len({*filter(None, map(_day, self.runs.values()))}),
             busy=disturbances(read.results),
+            unknown=bool(unknown_load(read.results)),
             speeds=speeds,
             unlike=self._unlike,
         )
-        if found.level == "none" and not measured_differently(self.runs):
+        if found.level == "none" and self._unlike and not measured_differently(self.runs):
             return found
         return found._replace(sentence=f"{found.sentence}\n{read.doubts}".rstrip())
 
@@ -264,24 +265,6 @@ class RunComparison:
             for name, run in self.runs.items()
         }
         return {name: what for name, what in found.items() if what}
-
-    def _row(self, run: Run, points: NewPoints, speed: float, reference: float) -> dict[str, Any]:
-        summary = run.summary or {}
-        peak, before = summary.get("peak_rss_bytes"), summary.get("rss_before_bytes")
-        return {
-            "samples_per_s": speed,
-            "ratio": speed / reference if reference else math.nan,
-            "rounds": 0,
-            "peak_memory_mb": peak / 1e6 if peak else math.nan,
-            "memory_growth_mb": (peak - before) / 1e6 if peak and before else math.nan,
-            "startup_s": run.startup_s,
-            "steps": len(points.loss),
-            "final_loss": points.loss[-1] if len(points.loss) else math.nan,
-            **{column: last_tested(points, name) for column, name in TESTED.items()},
-            "status": run.status,
-            "pytorch_fallbacks": pytorch_fallbacks_of(run),
-            "warning": NOT_LOCKSTEP,
-        }
 
 
 def _has_measured_steps(run: Run) -> bool:

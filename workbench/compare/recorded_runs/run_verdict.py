@@ -21,7 +21,8 @@ OF_NO_SPEED = frozenset(
         *("seed", "steps", "epochs", "early_stopping", "loss"),
     }
 )
-"""Settings that hardly change the throughput: of a busy machine what differs is its load alone."""
+"""Settings that hardly change the throughput: what differs on a machine that is not known to be
+quiet is its load alone."""
 NO_LOSSES = FinalLosses("")
 
 
@@ -33,6 +34,7 @@ def unpaired_verdict(
     differing: Sequence[str] = (),
     days: int = 1,
     busy: str = "",
+    unknown: bool = False,
     speeds: Mapping[str, float] | None = None,
     unlike: Mapping[str, Sequence[str]] | None = None,
 ) -> Verdict:
@@ -45,6 +47,7 @@ def unpaired_verdict(
         differing: settings that differ, other than the engine.
         days: number of distinct days on which they ran.
         busy: a sentence on the runs that were measured on a busy machine; empty: there are none.
+        unknown: whether it is not known of some whether it was busy.
         speeds: throughput of each run, in samples per second; named of those in `unlike`.
         unlike: of each run whose speed does not compare with the reference's: what is different,
             "model", "dataset", "measurement". Their ratios are ignored.
@@ -55,7 +58,8 @@ def unpaired_verdict(
         for name, ratio in ratios.items()
         if name not in (reference, *unlike) and math.isfinite(ratio)
     }
-    if busy and differing and OF_NO_SPEED.issuperset(differing):
+    of_load = (busy or unknown) and differing and OF_NO_SPEED.issuperset(differing)
+    if of_load:
         known = {}
     apart = _unlike(reference, speeds or {}, unlike)
     sentences = [each for each in (losses.sentence, _settings(differing)) if each]
@@ -67,12 +71,14 @@ def unpaired_verdict(
         doubt = "As measured, " if busy else ""
         said = f"{doubt}{_clauses(known, reference)}; measured {when}, without an interval."
         sentences.append(said)
-    elif not apart and not busy:
+    elif not apart and not busy and not of_load:
         sentences.append("There is no ratio: fewer than two runs were measured.")
     sentences.append(apart)
     sentence = "\n".join(filter(None, sentences))
     if busy:
         return Verdict(sentence, BADGES["busy"], "busy", line)
+    if of_load:
+        return Verdict(sentence, BADGES["unknown"], "unknown", line)
     if not known:
         return Verdict(sentence, NO_RATIO, "none", line)
     return Verdict(sentence, BADGES["unpaired"], "unpaired", line)

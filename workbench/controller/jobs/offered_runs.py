@@ -72,17 +72,19 @@ def offers(names: Mapping[str, Any]) -> list[Offer]:
             text = f"The comparison of {comparison.title} {how} {where}"
             found.setdefault(comparison.id, Offer(comparison.id, "open", text, run))
         elif not ended:
-            text = f"{name_of(run)} {how} {where}{_after(run)}"
-            found[run.id] = Offer(run.id, "follow", text, run)
+            after = Training.waiting_after(run)
+            further = f" {listed(after)} will train after it." if after else ""
+            found[run.id] = Offer(run.id, "follow", f"{name_of(run)} {how} {where}{further}", run)
         elif latest_step(run.folder):
             needed = _needed(run, "goes on", names) if _needs_model(run) else ""
-            text = f"{name_of(run)} {how} {where}{_after(run)}{needed}"
+            text = f"{name_of(run)} {how} {where}{_if_taken(run, 'resume it')}{needed}"
             found[run.id] = Offer(run.id, "resume", text, run)
         else:
-            needed = "" if restored(run).model else _needed(run, "begins again", names)
+            needed = "" if restored(run).model else _needed(run, "trains", names)
             first = "checkpoint" if done else step_word(run.spec)
             text = f"{name_of(run)} was interrupted before its first {first}."
-            found[run.id] = Offer(run.id, "begin", f"{text}{_after(run)}{needed}", run)
+            text += f"{_if_taken(run, 'train again')}{needed}"
+            found[run.id] = Offer(run.id, "begin", text, run)
     return list(found.values())[:OFFERED]
 
 
@@ -124,10 +126,11 @@ def _trained(run: Run) -> tuple[str, str]:
     return str(run.spec["model"]), run.engine
 
 
-def _after(run: Run) -> str:
-    """Which engines train after a run, as a sentence after another; empty: none."""
-    after = next_engines(run.folder) if run.ended else Training.waiting_after(run)
-    return f" {listed(after)} will train after it." if after else ""
+def _if_taken(run: Run, what: str) -> str:
+    """Which engines train after an interrupted run if a user does what is offered, as a sentence
+    after another; empty: none."""
+    after = next_engines(run.folder)
+    return f" If you {what}, {listed(after)} will train after it." if after else ""
 
 
 def _needed(run: Run, goes_on: str, names: Mapping[str, Any]) -> str:

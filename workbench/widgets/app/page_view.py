@@ -84,6 +84,7 @@ class PageView(View):
         of = ", ".join(models)
         is_other = bool(self._model and models and models != [self._model])
         self._comparison.charts.caption = other_model(of, self._model) if is_other else ""
+        ratios.subject = of if is_other else ""
         if not ratios.summary or not models or is_other:  # or not yet of what is shown
             self._bar.show_verdict("", "")
             return

@@ -47,6 +47,8 @@ class ResultBars(anywidget.AnyWidget):
 
     verdict = traitlets.Unicode(NOTHING_YET).tag(sync=True)
     """Interpretation of the ratios, in one sentence."""
+    subject = traitlets.Unicode().tag(sync=True)
+    """The model that was compared, for the heading; empty: the one that is chosen."""
     badge = traitlets.Unicode().tag(sync=True)
     """A few words on how far they can be trusted."""
     badge_line = traitlets.Int(0).tag(sync=True)

@@ -24,7 +24,7 @@ const LABELS: Record<string, string> = {
   resume: "Resume",
   open: "Show it",
   train: "Train",
-  begin: "Train",
+  begin: "Train again",
 };
 
 function render({ model, el, signal }: RenderProps<Traits>): void {

@@ -22,6 +22,8 @@ interface Bar {
 
 interface Traits {
   verdict: string;
+  /** The model that was compared, where another one is chosen. */
+  subject: string;
   badge: string;
   badge_line: number;
   level: string;
@@ -91,7 +93,8 @@ function render({ model, el }: RenderProps<Traits>): void {
     const verdict = verdictElement(model.get("verdict"), model.get("badge"), level, model.get("badge_line"));
     // Of several lines, as of recorded runs, it has the whole width.
     const beside = model.get("verdict").includes("\n") ? "wb-beside wb-below" : "wb-beside";
-    const heading = element("h2", {}, "Comparison");
+    const subject = model.get("subject");
+    const heading = element("h2", {}, subject ? `Comparison of ${subject}` : "Comparison");
     const awaited = model.get("awaited");
     const awaits = bars.length < 2 && awaited > 1;
     el.classList.toggle("wb-awaited", awaits);

@@ -10,9 +10,15 @@ const MOST = 3;
 
 /** The runs to offer, those in progress first, the newest of each first. */
 export function offered(rows: Iterable<RunRow>): RunRow[] {
-  const waiting = [...rows].filter((row) => isActive(row) || row.status === "interrupted");
+  const all = [...rows];
+  const waiting = all.filter((row) => isActive(row) || (row.status === "interrupted" && (isResumable(row) || !isTrainedSince(row, all))));
   const newest = waiting.sort((a, b) => (a.id < b.id ? 1 : -1));
   return [...newest.filter(isActive), ...newest.filter((row) => !isActive(row))];
+}
+
+/** Whether the same model was trained by the same engine later: one without a step need not begin again. */
+function isTrainedSince(row: RunRow, rows: RunRow[]): boolean {
+  return rows.some(({ id, model, trainedBy }) => id > row.id && model === row.model && trainedBy === row.trainedBy);
 }
 
 export class RunOffers {

@@ -253,11 +253,13 @@ describe("what is done with runs of the table", () => {
     expect(offers).toEqual(["b", "a"]);
     const wheres = [...el.querySelectorAll(".wb-offer-where")].map((node) => node.textContent);
     expect(wheres).toEqual(["pytorch, step 100 of 100", "pytorch, round 3 of 5"]);
-    model.rows([row("a", { ...federated, steps: 0, reason: "Its kernel was restarted." })]);
+    model.rows([row("a", { ...federated, model: "net", steps: 0, reason: "Its kernel was restarted." })]);
     const [, begins] = [...el.querySelectorAll(".wb-offer")];
     const again = "pytorch, round 0 of 5. Its kernel was restarted. Open it to train it again with its settings.";
     expect(begins?.querySelector(".wb-offer-where")?.textContent).toBe(again);
     expect([...(begins?.querySelectorAll("button") ?? [])].map((each) => each.textContent)).toEqual(["Open"]);
+    model.rows([row("c", { model: "net" })]);
+    expect([...el.querySelectorAll(".wb-offer-name")].map((node) => node.textContent)).toEqual(["b"]);
     model.rows([row("a", federated)]);
     const stop = () => [...el.querySelectorAll(".wb-offer button")].find((each) => each.textContent === "Stop") as HTMLElement;
     stop().focus();

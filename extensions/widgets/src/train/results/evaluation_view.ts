@@ -27,8 +27,10 @@ interface Traits {
 /** A matrix of more classes could not be read; what is mistaken most is listed then. */
 const MOST_CLASSES = 30;
 const MOST_MISTAKES = 20;
-/** Names of more characters are written upright over their columns. */
+/** Names of more characters are written upright over their columns, */
 const SHORT_NAME = 3;
+/** unless all of them together have no more than this. */
+const SHORT_ROW = 40;
 
 type Name = (index: number) => string;
 
@@ -37,7 +39,8 @@ function matrix(engine: string, confusion: Confusion, used: number[], name: Name
   const wrong = used.flatMap((from) => used.map((to) => (from === to ? 0 : at(from, to))));
   const largest = Math.max(1, ...wrong);
   const corner = element("td", {}, "true \\ predicted");
-  const upright = used.some((index) => name(index).length > SHORT_NAME);
+  const letters = used.map((index) => name(index).length);
+  const upright = Math.max(...letters) > SHORT_NAME && letters.reduce((sum, each) => sum + each, 0) > SHORT_ROW;
   const heads = used.map((index) =>
     element("th", { scope: "col", title: name(index) }, element("span", {}, name(index))),
   );
@@ -53,15 +56,16 @@ function matrix(engine: string, confusion: Confusion, used: number[], name: Name
     return element("tr", {}, element("th", { scope: "row" }, name(from)), ...cells);
   });
   const label = `Confusion matrix of ${engine}`;
+  const meaning = element("p", { class: "wb-note" }, `${label}: how many of each true class (row) are predicted as which (column)`);
   const table = element(
     "table",
     { class: "wb-confusion" },
-    element("caption", {}, `${label}: how many of each true class (row) are predicted as which (column)`),
     element("thead", {}, element("tr", {}, corner, ...heads)),
     element("tbody", {}, ...rows),
   );
   table.classList.toggle("wb-upright", upright);
-  return element("div", { class: "wb-scroll", tabindex: "0", role: "group", "aria-label": label }, table);
+  const scroll = element("div", { class: "wb-scroll", tabindex: "0", role: "group", "aria-label": label }, table);
+  return element("div", {}, meaning, scroll);
 }
 
 function mistakeList(engine: string, confusion: Confusion, name: Name): HTMLElement {

@@ -29,7 +29,9 @@ describe("the evaluation", () => {
     const { el } = render([[5, 1], [2, 6]], ["cat", "giraffe"]);
     expect(texts(el, "thead th")).toEqual(["cat", "giraffe"]);
     expect(texts(el, "tbody th")).toEqual(["cat", "giraffe"]);
-    expect(el.querySelector("table")?.classList.contains("wb-upright")).toBe(true);
+    expect(el.querySelector("table")?.classList.contains("wb-upright")).toBe(false);
+    const { el: many } = render([[5, 1, 0], [2, 6, 0], [0, 0, 3]], ["a long name of a class", "another long name", "giraffe"]);
+    expect(many.querySelector("table")?.classList.contains("wb-upright")).toBe(true);
     expect(texts(el, ".wb-class")).toEqual(["cat", "giraffe"]);
     expect(texts(el, ".wb-class-scores small")).toEqual(["5 of 6", "6 of 8"]);
     expect(el.querySelector("td[title]")?.getAttribute("title")).toBe("cat predicted as cat: 5");
