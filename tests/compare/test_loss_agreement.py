@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -24,8 +24,7 @@ def run_of(engine: str, losses: Sequence[float], **summary: object) -> Run:
     return write_run("a", events, {**DONE, **summary}, engine=engine)
 
 
-def sentences(**losses: Sequence[float]) -> list[str]:
-    runs = {engine: run_of(engine, found) for engine, found in losses.items()}
+def told_of(runs: Mapping[str, Run]) -> list[str]:
     return loss_agreement(runs, MeasuredRounds(make_plan(40, 5), lambda: None).steps, "pytorch")
 
 
@@ -45,7 +44,8 @@ def sentences(**losses: Sequence[float]) -> list[str]:
 def test_the_largest_difference_is_told(
     others: dict[str, Sequence[float]], told: list[str]
 ) -> None:
-    assert sentences(pytorch=[2.0, 1.0], **others) == told
+    losses = {"pytorch": [2.0, 1.0], **others}
+    assert told_of({engine: run_of(engine, each) for engine, each in losses.items()}) == told
 
 
 def test_the_losses_of_a_model_that_draws_differ_by_chance() -> None:
