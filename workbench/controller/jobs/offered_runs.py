@@ -60,32 +60,39 @@ def offers(names: Mapping[str, Any]) -> list[Offer]:
     comparisons = {run: each for each in recorded_comparisons() for run in each.runs}
     found: dict[str, Offer] = {}
     for run in waiting:
-        done, total = run.progress
-        ended = run.ended
-        if ended and run.status != "interrupted":  # it has ended since it was found
-            continue
-        where = f"{step_word(run.spec)} {done:,} of {total:,}."
-        going = "is paused at" if run.status == "paused" else "is in progress:"
-        how = "was interrupted at" if ended else going
         comparison = comparisons.get(run.id)
-        if comparison is not None:
-            text = f"The comparison of {comparison.title} {how} {where}"
-            found.setdefault(comparison.id, Offer(comparison.id, "open", text, run))
-        elif not ended:
-            after = Training.waiting_after(run)
-            further = f" {listed(after)} will train after it." if after else ""
-            found[run.id] = Offer(run.id, "follow", f"{name_of(run)} {how} {where}{further}", run)
-        elif latest_step(run.folder):
-            needed = _needed(run, "goes on", names) if _needs_model(run) else ""
-            text = f"{name_of(run)} {how} {where}{_if_taken(run, 'resume it')}{needed}"
-            found[run.id] = Offer(run.id, "resume", text, run)
+        if run.ended and run.status != "interrupted":
+            continue  # it has ended since it was found
+        if comparison is None:
+            found[run.id] = _of_run(run, names)
         else:
-            needed = "" if restored(run).model else _needed(run, "trains", names)
-            first = "checkpoint" if done else step_word(run.spec)
-            text = f"{name_of(run)} was interrupted before its first {first}."
-            text += f"{_if_taken(run, 'train again')}{needed}"
-            found[run.id] = Offer(run.id, "begin", text, run)
+            text = f"The comparison of {comparison.title} {_place(run)}"
+            found.setdefault(comparison.id, Offer(comparison.id, "open", text, run))
     return list(found.values())[:OFFERED]
+
+
+def _of_run(run: Run, names: Mapping[str, Any]) -> Offer:
+    """What is offered of a run that is in progress or was interrupted."""
+    if not run.ended:
+        after = Training.waiting_after(run)
+        further = f" {listed(after)} will train after it." if after else ""
+        return Offer(run.id, "follow", f"{name_of(run)} {_place(run)}{further}", run)
+    if latest_step(run.folder):
+        needed = _needed(run, "goes on", names) if _needs_model(run) else ""
+        text = f"{name_of(run)} {_place(run)}{_if_taken(run, 'resume it')}{needed}"
+        return Offer(run.id, "resume", text, run)
+    needed = "" if restored(run).model else _needed(run, "trains", names)
+    first = "checkpoint" if run.progress.done_steps else step_word(run.spec)
+    text = f"{name_of(run)} was interrupted before its first {first}."
+    return Offer(run.id, "begin", f"{text}{_if_taken(run, 'train again')}{needed}", run)
+
+
+def _place(run: Run) -> str:
+    """As "was interrupted at step 4 of 9."."""
+    done, total = run.progress
+    going = "is paused at" if run.status == "paused" else "is in progress:"
+    how = "was interrupted at" if run.ended else going
+    return f"{how} {step_word(run.spec)} {done:,} of {total:,}."
 
 
 def offers_of(job: Job) -> list[Offer]:
