@@ -10,6 +10,7 @@ from workbench.display.quantities import thread_count
 from workbench.machine.machine import machine_sentence
 from workbench.run_folder.results.throughput import LEAST_STEPS, round_length
 from workbench.runs import Run
+from workbench.runs.record.contents import mark_of_data, shapes_of_model
 from workbench.runs.run_title import failed_text, step_word
 from workbench.settings.config import TrainingConfig
 
@@ -100,9 +101,18 @@ def resumptions(runs: Mapping[str, Run]) -> list[str]:
 
 def what_is_measured(run: Run) -> dict[str, Any]:
     """What has to be equal for speeds to compare: model, dataset, and whether it was measured in
-    the turns of a comparison."""
-    by_turns = bool(run.spec.get("comparison"))
-    return {"model": run.spec["model"], "dataset": run.spec["dataset"], "measurement": by_turns}
+    the turns of a comparison. Those of a notebook may be others of the same names."""
+    return {
+        "model": (run.spec["model"], shapes_of_model(run.folder)),
+        "dataset": what_it_trained_on(run),
+        "measurement": bool(run.spec.get("comparison")),
+    }
+
+
+def what_it_trained_on(run: Run) -> tuple[str, str]:
+    """What has to be equal for losses to compare: the name of the dataset, and a mark of its
+    content."""
+    return run.spec["dataset"], mark_of_data(run.folder)
 
 
 def measured_differently(runs: Mapping[str, Run]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,6 +87,20 @@ def setup_of(run: Run) -> Setup:
     if not name:
         setup.example_inputs = ", ".join(split_names(was.dataset)[:-1])
     return setup
+
+
+def missing_names(run: Run, names: Mapping[str, Any]) -> list[str]:
+    """The names of the notebook that `run` was started with, and that the notebook does not have
+    now: of a module that only user code can build, and of arrays.
+
+    Args:
+        run: the run.
+        names: the objects of the notebook by name.
+    """
+    was, parts = restored(run), split_names(str(run.spec.get("dataset") or ""))
+    own = [] if was.model else [str(run.spec["model"])]
+    arrays = parts if len(parts) > 1 and all(part.isidentifier() for part in parts) else []
+    return [name for name in dict.fromkeys([*own, *arrays]) if name not in names]
 
 
 def default_settings(run: Run) -> TrainingConfig:

@@ -50,6 +50,8 @@ RECORDED = {
     "model": "Model",
     "dataset": "Dataset",
     "samples": "Training samples",
+    "samples.shapes": "Inputs and outputs of the model",
+    "samples.content": "Content of the dataset",
     "machine": "Machine",
     "base": "Initial weights",
     "base_except": "Except weights",

@@ -19,8 +19,10 @@ def test_there_is_no_interval_and_no_exact_sameness() -> None:
     )
     assert "measured on different days," in unpaired_verdict({"a": 1, "b": 2}, "a", days=2).sentence
     none = unpaired_verdict({"a": 1.0}, "a")
-    assert none[:3] == ("There is no ratio: fewer than two runs were measured.", "no ratio", "none")
-    assert unpaired_verdict({"a": 1.0, "b": math.nan}, "a").level == "none"
+    assert none[:3] == ("There is no ratio: there is only one run.", "no ratio", "none")
+    unmeasured = unpaired_verdict({"a": 1.0, "b": math.nan}, "a")
+    assert unmeasured.sentence == "There is no ratio: fewer than two runs were measured."
+    assert unmeasured.level == "none"
 
 
 def test_of_equal_ratios_no_run_is_named_twice() -> None:

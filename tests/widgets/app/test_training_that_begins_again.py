@@ -13,6 +13,7 @@ from tests.runs.written import steps, write_run
 from tests.widgets.app.conftest import MakePage
 from workbench.controller.jobs.next_engines import write_next_engines
 from workbench.controller.jobs.offered_runs import offers
+from workbench.controller.jobs.training import Training
 from workbench.controller.restore import setup_of
 from workbench.run_folder.checkpoint import write_checkpoint
 from workbench.runs import Run, load_run
@@ -46,21 +47,50 @@ def test_it_trains_with_all_of_its_engines(make_page: MakePage) -> None:
     assert offers({}) == [], "it is not offered again, as it was trained since"
 
 
-def test_a_run_of_an_own_module_needs_it_in_the_notebook(make_page: MakePage) -> None:
+def test_a_run_of_an_own_module_waits_for_the_cell_that_defines_it(make_page: MakePage) -> None:
     run = interrupted("net", "X, y")
-    [offer] = offers({})
-    assert offer.text.endswith(" It needs your own net, chosen in Model.")
-    rows = np.zeros((40, 3), np.float32)
-    own = {"net": nn.Linear(3, 2), "X": rows, "y": np.arange(40) % 2}
-    [offer] = offers(own)
-    assert offer.text.endswith(" It trains with net of this notebook.")
     setup = setup_of(run)
     assert (setup.model, setup.example_inputs, setup.chosen_dataset[0]) == ("net", "X", "X, y")
-    page = make_page(model=None)
+    page = make_page(model=None, engines=["fake", "ondevice"])
+    own: dict[str, object] = {}
+    page._controller.sources.names = lambda: own
     until(lambda: page.offers.offers)
+    [offer] = page.offers.offers
+    assert (offer["action"], offer["text"]) == (
+        "wait",
+        "net on fake was interrupted before its first step. To train again, first execute the cell "
+        "that defines net, X and y.",
+    )
+    page.offers.accept(run.id)  # there is no button for it
+    assert page.offers.offers
+    assert page.models.field.problem == ""
+    rows = np.zeros((40, 3), np.float32)
+    own |= {"net": nn.Linear(3, 2), "X": rows, "y": np.arange(40) % 2}
+    page.offers._look_again()  # as after each cell
+    until(lambda: page.offers.offers[0]["action"] == "begin")
+    [offer] = page.offers.offers
+    assert offer["text"].endswith(" will train after it. It trains with net of this notebook.")
     page.offers.accept(run.id)
-    assert page.models.field.problem == "net is no sample: choose its file or module here."
-    assert not page._controller.state.active, "no other model is trained in its place"
+    assert page.wait(PATIENCE_S)
+    assert page.status.message.startswith("Trained net on fake and ondevice: 12 steps")
+
+
+@pytest.mark.parametrize("defined", [False, True])
+def test_engines_that_wait_for_a_module_say_what_to_execute(
+    make_page: MakePage, defined: bool
+) -> None:
+    """The resumed engine has its artifacts; the form is not filled with what is not there."""
+    run = interrupted("net", "X, y", taken=5)
+    write_checkpoint(run.folder.checkpoint_path(4), model().weights())
+    own = {"net": nn.Linear(3, 2), "X": np.zeros((40, 3), np.float32), "y": np.arange(40) % 2}
+    [offer] = offers(own if defined else {})
+    cells = " For that, first execute the cell that defines net, X and y."
+    assert (cells in offer.text) is not defined
+    page = make_page(model=None)
+    page._controller.sources.names = lambda: own if defined else {}
+    page._filler.fill_empty(Training.of(run))
+    assert page.models.field.value == ("net" if defined else "")
+    assert page.models.field.problem == ""
 
 
 def test_the_engines_that_waited_train_after_a_run_that_is_resumed(make_page: MakePage) -> None:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from workbench.compare.recorded_runs.run_names import SEPARATOR
+from workbench.compare.run_texts import what_it_trained_on
 from workbench.display.number_format import loss_text, percent, significant
 from workbench.run_folder.run_reader import NewPoints
 from workbench.runs import Run
@@ -178,7 +179,7 @@ def _measure_text(measure: str, value: float) -> str:
 
 def _unlike(run: Run, reference: Run) -> str:
     """Why the loss of a run does not compare; empty: it does."""
-    if run.spec["dataset"] != reference.spec["dataset"]:
+    if what_it_trained_on(run) != what_it_trained_on(reference):
         return "dataset"
     return "" if str(run.config.loss) == str(reference.config.loss) else "loss function"
 

@@ -72,7 +72,8 @@ def unpaired_verdict(
         said = f"{doubt}{_clauses(known, reference)}; measured {when}, without an interval."
         sentences.append(said)
     elif not apart and not busy and not of_load:
-        sentences.append("There is no ratio: fewer than two runs were measured.")
+        why = "there is only one run" if len(ratios) < 2 else "fewer than two runs were measured"
+        sentences.append(f"There is no ratio: {why}.")
     sentences.append(apart)
     sentence = "\n".join(filter(None, sentences))
     if busy:

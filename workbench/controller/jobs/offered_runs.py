@@ -12,7 +12,7 @@ from workbench.controller.jobs.outcome import listed, name_of
 from workbench.controller.jobs.start import Load, start_like
 from workbench.controller.jobs.training import Training
 from workbench.controller.recorded_runs.recorded_comparisons import recorded_comparisons
-from workbench.controller.restore import restored
+from workbench.controller.restore import missing_names, restored
 from workbench.controller.setup import Setup
 from workbench.errors import RunFolderError, WorkbenchError
 from workbench.models import Model
@@ -38,7 +38,7 @@ class Offer(NamedTuple):
     action: str
     """"follow" a run in progress, "resume" one that has ended before it was completed, "train" the
     engines that a stop has kept from their first step, "begin" a training again that has no
-    checkpoint later than its start, or "open" a comparison."""
+    checkpoint later than its start, "wait" for cells that it needs, or "open" a comparison."""
     text: str
     """How it ended and what follows, in a sentence."""
     run: Run
@@ -77,13 +77,19 @@ def _of_run(run: Run, names: Mapping[str, Any]) -> Offer:
         after = Training.waiting_after(run)
         further = f" {listed(after)} will train after it." if after else ""
         return Offer(run.id, "follow", f"{name_of(run)} {_place(run)}{further}", run)
+    missing = missing_names(run, names)
+    cells = f"first execute the cell that defines {listed(missing)}." if missing else ""
     if latest_step(run.folder):
+        then = _if_taken(run, "resume it")
+        then += f" For that, {cells}" if then and cells else ""
         needed = _needed(run, "goes on", names) if _needs_model(run) else ""
-        text = f"{name_of(run)} {_place(run)}{_if_taken(run, 'resume it')}{needed}"
+        text = f"{name_of(run)} {_place(run)}{then}{needed}"
         return Offer(run.id, "resume", text, run)
-    needed = "" if restored(run).model else _needed(run, "trains", names)
     first = "checkpoint" if run.progress.done_steps else step_word(run.spec)
     text = f"{name_of(run)} was interrupted before its first {first}."
+    if missing:
+        return Offer(run.id, "wait", f"{text} To train again, {cells}", run)
+    needed = "" if restored(run).model else _needed(run, "trains", names)
     return Offer(run.id, "begin", f"{text}{_if_taken(run, 'train again')}{needed}", run)
 
 
@@ -125,7 +131,7 @@ def offers_of(job: Job) -> list[Offer]:
 def taken_up(offer: Offer, job: Job) -> bool:
     """Whether a job that was started goes on with what is offered, or begins it again."""
     runs = job.runs.values()
-    again = offer.action == "begin" and _trained(offer.run) in map(_trained, runs)
+    again = offer.action in ("begin", "wait") and _trained(offer.run) in map(_trained, runs)
     return again or any(run.id == offer.id for run in runs)
 
 

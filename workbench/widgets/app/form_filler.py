@@ -10,7 +10,7 @@ from workbench.controller.jobs.job import Job
 from workbench.controller.jobs.next_engines import next_engines
 from workbench.controller.model.namespace import is_arrays, is_module
 from workbench.controller.model.sources import split_names
-from workbench.controller.restore import restored
+from workbench.controller.restore import missing_names, restored
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.runs import Run
@@ -125,7 +125,10 @@ class FormFiller(View):
             trainer.engines.choose(*filled.engines_before)
 
     def fill_empty(self, job: Job) -> None:
-        """The same for a job, unless a user has already chosen another model or typed settings."""
+        """The same for a job, unless a user has already chosen another model or typed settings, or
+        the notebook does not have what it was started with."""
         controller, run = self._controller, next(iter(job.runs.values()))
+        if missing_names(run, controller.sources.names()):
+            return  # fields that nobody has filled in would be wrong
         if controller.setup.model in ("", run.spec["model"]) and not controller.typed.texts:
             self.fill(run, job.engines)

@@ -71,7 +71,7 @@ class OfferList(anywidget.AnyWidget):
     def accept(self, offered_id: str) -> None:
         """Accept an offer, and remove it and the others."""
         offer = self._known.get(offered_id)
-        if offer is not None:
+        if offer is not None and offer.action != "wait":
             self.show([])
             if offer.action == "open":
                 self._dismissed.add(offer.id)

@@ -148,9 +148,9 @@ class ModelView(StandaloneStep):
         self.controller.choose_dataset(*self.fields.chosen_data())
 
     def _look_again(self) -> None:
-        """Choose the model again, if it was refused, and the data, if a cell has assigned to their
-        names; a model that is shown is read anew when it is trained."""
-        if self.model is None and self.fields.has_changed("model"):
+        """Choose model and data again, if a cell has assigned to their names. A module of which
+        only weights have changed is read anew when it is trained."""
+        if self.fields.has_changed("model"):
             self.fields.note_shown("model")  # once, however long it takes to load
             self._choose_again()
         if self.fields.has_changed("data"):

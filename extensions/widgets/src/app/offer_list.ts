@@ -9,7 +9,7 @@ import "./offer_list.css";
 
 interface Offer {
   id: string;
-  /** "follow", "resume", "train", "begin" or "open". */
+  /** "follow", "resume", "train", "begin", "wait" or "open". */
   action: string;
   /** The state of the run, in a sentence. */
   text: string;
@@ -26,6 +26,9 @@ const LABELS: Record<string, string> = {
   train: "Train",
   begin: "Train again",
 };
+
+/** A cell is to be executed first: the offer has no button until then. */
+const WAIT = "wait";
 
 function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-offer-list");
@@ -50,7 +53,8 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
           "Not now",
         );
         dismiss.addEventListener("click", () => answer("dismiss", id));
-        return element("div", { class: "wb-notice wb-offer" }, element("span", {}, text), accept, dismiss);
+        const buttons = action === WAIT ? [dismiss] : [accept, dismiss];
+        return element("div", { class: "wb-notice wb-offer" }, element("span", {}, text), ...buttons);
       }),
     );
   };

@@ -1,0 +1,51 @@
+"""What runs trained, though their models and data have the same names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from torch import nn
+
+import workbench as wb
+from workbench.compare import compare_runs
+from workbench.run_folder.run_folder import RunFolder
+from workbench.runs import Run
+from workbench.runs.record.contents import mark_of_data, shapes_of_model
+
+PATIENCE_S = 60
+ROWS = np.random.default_rng(0).normal(size=(60, 6)).astype(np.float32)
+LABELS = np.arange(60) % 2
+
+
+def trained(inputs: int, labels: np.ndarray) -> Run:
+    """A run of a module and of arrays that have the same names as those of any other."""
+    rows = ROWS[:, :inputs]
+    model = wb.load_model(nn.Linear(inputs, 2), example_inputs=rows[:2], name="net")
+    data = wb.load_dataset(rows, labels, name="x, y")
+    return wb.train(model, data, engine="fake", steps=8).wait(PATIENCE_S)
+
+
+def test_other_modules_and_arrays_of_the_same_names_do_not_compare() -> None:
+    first, again = trained(6, LABELS), trained(6, LABELS)
+    assert mark_of_data(first.folder) == mark_of_data(again.folder) != ""
+    assert shapes_of_model(first.folder) == "6 → 2"
+    said = compare_runs([first, again]).verdict().sentence
+    assert "different" not in said
+    relabelled, other = trained(6, 1 - LABELS), trained(4, LABELS)
+    said = compare_runs([first, relabelled]).verdict().sentence
+    assert "Their losses do not compare: they are of different datasets." in said
+    assert "different datasets: their speeds do not compare" in said
+    found = compare_runs([first, other])
+    assert "different models and datasets: their speeds do not compare" in found.verdict().sentence
+    rows = found.differences()
+    assert rows.loc["samples.shapes"].tolist() == ["6 → 2", "4 → 2"]
+    assert "samples.content" in rows.index
+
+
+@pytest.mark.parametrize("damage", ["{", '{"source": {"specs": 7}}', None])
+def test_what_is_not_recorded_is_empty(damage: str | None) -> None:
+    folder = RunFolder.create("damaged")
+    folder.model_path.mkdir()
+    if damage is not None:
+        (folder.model_path / "model.json").write_text(damage)
+    assert shapes_of_model(folder) == ""
