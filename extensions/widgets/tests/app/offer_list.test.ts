@@ -12,6 +12,11 @@ describe("the offered runs", () => {
     expect(labels).toEqual(["Show it", "Resume", "Show it"]);
   });
 
+  it("have no button while they wait for a cell", () => {
+    const { el } = show(offerList, { offers: [{ ...offer("a"), action: "wait" }] });
+    expect([...el.querySelectorAll("button")].map((button) => button.textContent)).toEqual(["Not now"]);
+  });
+
   it("are gone with the kernel, as a new page offers what there is then", () => {
     const { el, model } = show(offerList, { offers: [offer("a")] });
     model.lose();
