@@ -231,7 +231,8 @@ def _array(values: Any, what: str) -> np.ndarray:
         array = np.asarray(values)
     except ValueError as error:
         raise DataError(
-            f"{what} is ragged: {error}. All rows must have the same shape, for example by padding."
+            f"{what} is ragged: {str(error).rstrip('.')}. All rows must have the same shape, for "
+            "example by padding."
         ) from None
     except FROM_USER_CODE as error:  # an `__array__` method may raise any type
         raise DataError(

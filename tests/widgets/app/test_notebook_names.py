@@ -36,10 +36,18 @@ def test_an_exception_of_forward_is_marked_at_the_field_of_the_model(make_page: 
     until(lambda: step.data.title == "x, y" and step.dataset.problem == "")
     names["y"] = np.zeros(3, np.int64)
     step._look_again()
-    until(lambda: "4 rows" in step.dataset.problem)
+    until(lambda: "x, y: x has 4 rows and the target has 3;" in step.dataset.problem)
     names["y"] = np.zeros(4, np.int64)
     step._look_again()
     until(lambda: step.data.title == "x, y" and step.dataset.problem == "")
+    names |= {"text": "hello", "nan": np.full((4, 3), np.nan, np.float32), "both": (1, 2)}
+    step.dataset.value = "text"
+    until(lambda: step.dataset.problem.startswith("text: No dataset 'hello'"))
+    step.dataset.value = "nan, y"
+    until(lambda: step.dataset.problem.startswith("nan, y: nan contains NaN in row 0;"))
+    step.dataset.value = "both, y"
+    told = "both is a tuple: name an array or a tensor whose first axis is the batch."
+    until(lambda: step.dataset.problem == told)
     step.dataset.value = "x y"
     until(lambda: step.dataset.problem.endswith("Did you mean 'x, y'?"))
     step.dataset.value = "x, y"

@@ -123,7 +123,8 @@ def offers_of(job: Job) -> list[Offer]:
             )
     if not found and whole is not None and whole.status == "stopped" and whole.untrained:
         last = list(whole.runs.values())[-1]
-        text = f"{listed(whole.untrained)} did not train {last.spec['model']}, as it was stopped."
+        model, names = last.spec["model"], listed(whole.untrained)
+        text = f"{names} did not train {model}, as it was stopped; Train does so, as set up then."
         return [Offer(whole.id, "train", text, last, whole)]
     return found[:OFFERED]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -164,10 +166,8 @@ class Sources:
         parts = split_names(source)
         if len(parts) > 1 and all(part.isidentifier() for part in parts):
             *inputs, target = (_named(names, part, DataError) for part in parts)
-            try:
+            with _told_of(parts):
                 return load_dataset(tuple(inputs), target, name=", ".join(parts))
-            except DataError as error:
-                raise DataError(f"{', '.join(parts)}: {error}") from error
         value = names.get(source) if source.isidentifier() else None
         if is_dataset(value):
             return value
@@ -178,7 +178,8 @@ class Sources:
                 f"{source} {why}: give two names of the notebook, inputs and target, as in X, y."
             )
         if value is not None:
-            return load_dataset(value, name=source)
+            with _told_of([source]):
+                return load_dataset(value, name=source)
         if has_target_field(source):
             if not target and (offered := targets_to_choose(source)):
                 raise DataError(
@@ -244,6 +245,16 @@ def example_names(text: str) -> list[str]:
     return names if all(name.isidentifier() for name in names) else [text.strip()]
 
 
+@contextmanager
+def _told_of(names: Sequence[str]) -> Iterator[None]:
+    """Tell what is wrong with arrays of the notebook with their names, in place of numbers."""
+    try:
+        yield
+    except DataError as error:
+        told = re.sub(r"\b[Ii]nput (\d+)\b", lambda found: names[int(found[1])], str(error))
+        raise DataError(f"{', '.join(names)}: {told}") from error
+
+
 def complete(text: str, suffixes: tuple[str, ...]) -> list[str]:
     """Paths that begin with `text`: folders, with a slash at the end, and files of `suffixes`.
 
@@ -277,4 +288,7 @@ def _named(names: Mapping[str, Any], name: str, error: type[Exception]) -> Any:
         if not name.isidentifier():
             hint = f"Only names are taken: make it in a cell, as in x = ..., and give x. {hint}"
         raise error(f"The notebook has no {value_text(name)}. {hint}")
+    if isinstance(names[name], str | bytes | tuple | dict):
+        kind = type(names[name]).__name__
+        raise error(f"{name} is a {kind}: name an array or a tensor whose first axis is the batch.")
     return names[name]
