@@ -157,7 +157,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
       const used = here || at.contains(document.activeElement);
       const scrolled = isScrolled(at);
       const left = changes && panel(at.dataset["step"] ?? "")?.contains(document.activeElement);
-      at.dataset["step"] = selected;
+      if (at.dataset["step"] !== selected) at.dataset["step"] = selected; // what watches it folds and closes
       // What had the focus is hidden now, as after Compare in the step Runs.
       if (left) {
         const tab = tabs.get(selected);

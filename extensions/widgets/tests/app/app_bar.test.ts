@@ -51,6 +51,18 @@ describe("the bar", () => {
     return { main, field, moved };
   };
 
+  it("leaves the step of the page as it is while something else changes: a message would be folded", () => {
+    const observer = new MutationObserver(() => undefined);
+    expect(page().dataset["step"]).toBe("model");
+    observer.observe(page(), { attributeFilter: ["data-step"] });
+    shown.model.receive("machine", "busy");
+    shown.model.receive("steps", traits().steps.slice(0, 1));
+    expect(observer.takeRecords()).toEqual([]);
+    tabs()[0]?.click();
+    shown.model.receive("selected", "train");
+    expect(observer.takeRecords()).toHaveLength(1);
+  });
+
   it("says of each step what is there or what it needs", () => {
     expect(tabs().map((tab) => tab.getAttribute("aria-label"))).toEqual([
       "model, done: digits-mlp",
