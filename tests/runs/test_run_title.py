@@ -50,7 +50,7 @@ def test_who_shares_the_work(spec: dict[str, Any], text: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"learning_rate": 0.01, "loss": "mse"}, "lr 0.01, batch 32, 1 epoch"),
+        ({"learning_rate": 0.01, "loss": "mse"}, "lr 0.01, batch 32, 1 epoch, loss mse"),
         ({"loss": "nll"}, "lr 0.001, batch 32, 1 epoch, loss nll"),
         ({"steps": 1200, "epochs": 8, "batch_size": 64}, "lr 0.001, batch 64, 1,200 steps"),
         (
