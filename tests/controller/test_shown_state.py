@@ -93,3 +93,16 @@ def test_the_result_is_shown_again_after_a_report() -> None:
     assert shown.last.withdraw("Compare shows 2 runs.")
     shown.show_readiness(READY)
     assert shown.now.message == READY.message
+
+
+def test_a_problem_that_is_mended_while_figures_are_made_is_gone() -> None:
+    shown, _ = shown_state()
+    unfit = State("idle", "error", "The loss does not fit.")
+    shown.show(State("completed", "done", "Trained it."))
+    shown.show_readiness(READY)
+    assert shown.now.message == "Trained it."
+    shown.show_readiness(unfit)
+    shown.report("Compare shows 2 runs.")
+    assert shown.now.message == unfit.message, "it still holds"
+    shown.show_readiness(READY)
+    assert (shown.now.status, shown.now.message) == ("completed", "Ready.")

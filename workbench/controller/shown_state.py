@@ -24,6 +24,8 @@ class ShownState:
         self.now = first
         self.lock = threading.RLock()
         self.last = LastJob(typed)
+        self._beside = False
+        """Whether what is shown is no state of a job."""
         self._show_in_views = show
 
     def has_result(self) -> bool:
@@ -33,12 +35,12 @@ class ShownState:
     @property
     def _ends(self) -> bool:
         """Whether the result of a job is shown that is not kept yet: its figures are being made."""
-        return self.now.status in ENDED and self.now.level != "busy"
+        return self.now.status in ENDED and self.now.level != "busy" and not self._beside
 
     def show(self, state: State) -> None:
         """Show the state of a job, or that none is in progress."""
         with self.lock:
-            self.now = state
+            self.now, self._beside = state, False
             self._show_in_views(state)
 
     def show_beside(self, state: State) -> None:
@@ -48,6 +50,7 @@ class ShownState:
             if found != self.now and (not self.now.active or self.now.status in ENDED):
                 self.last.forget()
                 self.show(found)
+                self._beside = True
 
     def show_readiness(self, state: State) -> None:
         """Keep the result of a job until there is more to report, but tell of wrong settings."""
@@ -62,6 +65,8 @@ class ShownState:
     def report(self, message: str) -> None:
         """Say what else the page shows, in place of the last result, unless there is work."""
         with self.lock:
+            if self.now.level == "error" and not self.last.has_message:
+                return  # it still holds
             ended = self.now.status in ENDED  # the figures of a job are being made
             if ended or (not self.now.active and self.now.level != "busy"):
                 self.last.reported(State("idle", "idle", message))

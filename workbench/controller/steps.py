@@ -19,6 +19,7 @@ from workbench.controller.state import State
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.runs.record.activity import ENDED
+from workbench.runs.record.contents import shapes_of
 
 StepState = Literal["needs", "ready", "busy", "done", "failed"]
 
@@ -116,7 +117,8 @@ class StepsView(View):
             self.update()
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
-        same = model is not None and self._model is not None and model.name == self._model.name
+        before = self._model
+        same = model is not None and before is not None and _is_same(model, before)
         self._model, self._model_problem, self._loading = model, problem, False
         self._generating = self._generated = False
         if not same:  # else its results stay in view
@@ -192,11 +194,16 @@ class StepsView(View):
             return Step("model", "Model", "needs", self._data_problem)
         return Step("model", "Model", "done", self._model.name)
 
+    @property
+    def _needed(self) -> str:
+        """What the steps after Model need while there is no model."""
+        return NEEDS_EXAMPLE if lacks_example(self._model_problem) else "needs a model"
+
     def _of_artifacts(self) -> Step:
         if self._loading:
             return Step("artifacts", "Artifacts", "needs", WAITS)
         if self._model is None:
-            return Step("artifacts", "Artifacts", "needs", "needs a model")
+            return Step("artifacts", "Artifacts", "needs", self._needed)
         if self._generating:
             return Step("artifacts", "Artifacts", "busy", "in progress")
         if self._generated:
@@ -223,7 +230,7 @@ class StepsView(View):
         if self._loading:
             return WAITS
         if self._model is None:
-            return "needs a model"
+            return self._needed
         if self._data_problem:
             return DATA_NEEDS[self._data_problem]
         needs_engine = step == "compare" or self._setup.federation is None
@@ -231,3 +238,9 @@ class StepsView(View):
             return "needs an engine"
         wrong = self._typed.wrong(step)
         return f"{len(wrong)} wrong setting{'' if len(wrong) == 1 else 's'}" if wrong else ""
+
+
+def _is_same(model: Model, before: Model) -> bool:
+    """Whether results of the model before are those of this one: it was read anew, say, and a cell
+    has not defined another of the same name."""
+    return model.name == before.name and shapes_of(model) == shapes_of(before)

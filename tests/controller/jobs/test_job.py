@@ -458,8 +458,8 @@ def test_engines_that_a_stop_has_kept_from_training_are_offered(
         [offer] = offers_of(training)
         model = untrained["pytorch"].spec["model"]
         text = (
-            f"{' and '.join(names)} did not train {model}, as it was stopped; Train does so, as "
-            "set up then."
+            f"{' and '.join(names)} did not train {model}, as it was stopped; the settings are "
+            "those of then."
         )
         assert (offer.action, offer.text) == ("train", text)
         further = accepted(offer, lambda _: None, lambda _: pytest.fail("no model is loaded"))

@@ -64,7 +64,7 @@ def test_the_offer_of_a_run_says_which_model_it_needs(
         for path in run.folder.model_path.iterdir():
             path.write_bytes(b"{")
     [offer] = offers({})
-    needs = "It needs your own net, chosen in Model."
+    needs = "To resume it, first execute the cells that define net."
     assert offer.text.endswith(needs) is not damaged
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import workbench as wb
-from tests.controller.recording_view import until
+from tests.controller.recording_view import PATIENCE_S, until
 from tests.widgets.app.conftest import MakePage
 
 
@@ -56,6 +56,33 @@ def test_an_exception_of_forward_is_marked_at_the_field_of_the_model(make_page: 
     names["net"] = torch.nn.Linear(3, 2)
     step._look_again()
     until(lambda: step.model is not None and step.model is not model)
+
+
+def test_results_of_a_module_are_not_those_of_another_of_its_name(make_page: MakePage) -> None:
+    page = make_page(None)
+    step = page.models
+    rows = np.ones((40, 3), np.float32)
+    names: dict[str, object] = {"net": torch.nn.Linear(3, 2), "x": rows, "y": np.arange(40) % 2}
+    page._controller.sources.names = lambda: names
+    step.field.value = "net"
+    step.example_inputs.value = "x"
+    step.dataset.value = "x, y"
+    until(lambda: page.status.message.startswith("net is ready."))
+    page.set(steps=4, evaluate=False)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    note = lambda: next(each for each in page.bar.steps if each["name"] == "train")  # noqa: E731
+    until(lambda: (note()["state"], note()["note"]) == ("done", "completed"))
+    names["net"] = torch.nn.Linear(3, 2)
+    step._look_again()
+    until(lambda: step.model is not None)
+    assert note()["note"] == "completed", "of the same inputs and outputs"
+    names |= {"net": torch.nn.Linear(3, 4), "y": np.zeros((40, 3), np.float32)}
+    step._look_again()
+    until(lambda: note()["note"] != "completed")
+    until(lambda: page.trainer.charts.hint.startswith("The results of net are among"))
+    assert page.trainer.charts.points("fake").shape[1] == 0
+    until(lambda: step.data.title == "x, y" and step.data.rows[0][-1] == "0, 0, 0")
 
 
 def test_a_cell_that_assigns_to_no_chosen_name_chooses_nothing_again(

@@ -58,8 +58,8 @@ def test_a_run_of_an_own_module_waits_for_the_cell_that_defines_it(make_page: Ma
     [offer] = page.offers.offers
     assert (offer["action"], offer["text"]) == (
         "wait",
-        "net on fake was interrupted before its first step. To train again, first execute the cell "
-        "that defines net, X and y.",
+        "net on fake was interrupted before its first step. To train it again, and ondevice after "
+        "it, first execute the cells that define net, X and y.",
     )
     page.offers.accept(run.id)  # there is no button for it
     assert page.offers.offers
@@ -84,7 +84,7 @@ def test_engines_that_wait_for_a_module_say_what_to_execute(
     write_checkpoint(run.folder.checkpoint_path(4), model().weights())
     own = {"net": nn.Linear(3, 2), "X": np.zeros((40, 3), np.float32), "y": np.arange(40) % 2}
     [offer] = offers(own if defined else {})
-    cells = " For that, first execute the cell that defines net, X and y."
+    cells = " For that, first execute the cells that define net, X and y."
     assert (cells in offer.text) is not defined
     page = make_page(model=None)
     page._controller.sources.names = lambda: own if defined else {}

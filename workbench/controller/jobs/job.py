@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from workbench.models import Model
 from workbench.runs import Run
+from workbench.runs.record.contents import shapes_of, shapes_of_model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,6 +69,15 @@ def ended_early(run: Run) -> bool:
 def model_of(job: Job | None) -> str:
     """Name of the model that the runs of a job train; empty while there are none."""
     return next((str(run.spec["model"]) for run in job.runs.values()), "") if job else ""
+
+
+def is_of(job: Job, model: Model) -> bool:
+    """Whether a job that has runs trains this model: a cell may define another of the same name,
+    with other inputs or outputs."""
+    if model_of(job) != model.name:
+        return False
+    recorded = shapes_of_model(next(iter(job.runs.values())).folder)
+    return recorded in ("", shapes_of(model))
 
 
 def is_part(run: Run, job: Job) -> bool:

@@ -78,17 +78,20 @@ def _of_run(run: Run, names: Mapping[str, Any]) -> Offer:
         further = f" {listed(after)} will train after it." if after else ""
         return Offer(run.id, "follow", f"{name_of(run)} {_place(run)}{further}", run)
     missing = missing_names(run, names)
-    cells = f"first execute the cell that defines {listed(missing)}." if missing else ""
+    cells = f"first execute the cells that define {listed(missing)}." if missing else ""
     if latest_step(run.folder):
         then = _if_taken(run, "resume it")
-        then += f" For that, {cells}" if then and cells else ""
         needed = _needed(run, "goes on", names) if _needs_model(run) else ""
+        if cells and (then or needed):
+            needed = f" For that, {cells}" if then else f" To resume it, {cells}"
         text = f"{name_of(run)} {_place(run)}{then}{needed}"
         return Offer(run.id, "resume", text, run)
     first = "checkpoint" if run.progress.done_steps else step_word(run.spec)
     text = f"{name_of(run)} was interrupted before its first {first}."
     if missing:
-        return Offer(run.id, "wait", f"{text} To train again, {cells}", run)
+        after = next_engines(run.folder)
+        then = f", and {listed(after)} after it" if after else ""
+        return Offer(run.id, "wait", f"{text} To train it again{then}, {cells}", run)
     needed = "" if restored(run).model else _needed(run, "trains", names)
     return Offer(run.id, "begin", f"{text}{_if_taken(run, 'train again')}{needed}", run)
 
@@ -124,7 +127,7 @@ def offers_of(job: Job) -> list[Offer]:
     if not found and whole is not None and whole.status == "stopped" and whole.untrained:
         last = list(whole.runs.values())[-1]
         model, names = last.spec["model"], listed(whole.untrained)
-        text = f"{names} did not train {model}, as it was stopped; Train does so, as set up then."
+        text = f"{names} did not train {model}, as it was stopped; the settings are those of then."
         return [Offer(whole.id, "train", text, last, whole)]
     return found[:OFFERED]
 

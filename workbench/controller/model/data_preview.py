@@ -24,6 +24,8 @@ ROWS = 12
 """Number of rows shown, evenly over the split: rows may be sorted by class."""
 TEXTS = 6
 """Number of rows of text, which takes more room."""
+MOST_NUMBERS = 4
+"""Of a target of several, in its row."""
 RANGED_ROWS = 10_000
 """Number of rows for the ranges; reading all of a large file would take too long."""
 MOST_COUNTED = 50
@@ -92,7 +94,8 @@ def data_preview(data: Dataset) -> DataPreview:
         return preview._replace(pictures=shown)
     if data.vocabulary is not None and is_text(np.asarray(train.inputs[0][0]), data.vocabulary):
         return preview._replace(texts=_texts(data, some[:: ROWS // TEXTS]))
-    return _with_table(preview, train.inputs, some, labels, data.source)
+    told = [label or _numbers(row) for label, row in zip(labels, target[some], strict=True)]
+    return _with_table(preview, train.inputs, some, told, data.source)
 
 
 def _described(
@@ -141,6 +144,12 @@ def _label(value: Any, classes: Sequence[str] | None) -> str:
     if classes is not None or isinstance(number, int):
         return class_name(number, classes)
     return as_number(number)
+
+
+def _numbers(target: np.ndarray) -> str:
+    """The first of the several numbers of a target."""
+    numbers = [as_number(value) for value in np.ravel(target)[:MOST_NUMBERS].tolist()]
+    return ", ".join(numbers) + (" …" if np.size(target) > MOST_NUMBERS else "")
 
 
 def _texts(data: Dataset, rows: np.ndarray) -> tuple[Text, ...]:

@@ -171,11 +171,19 @@ class Sources:
         value = names.get(source) if source.isidentifier() else None
         if is_dataset(value):
             return value
-        if is_arrays(value):
-            is_pair = isinstance(value, tuple | list)
-            why = f"is a {type(value).__name__}" if is_pair else "has no target of its own"
+        if isinstance(value, tuple):
             raise DataError(
-                f"{source} {why}: give two names of the notebook, inputs and target, as in X, y."
+                f"{source} is a tuple: unpack it in a cell, as in X, y = {source}, and give both "
+                "names, as in X, y."
+            )
+        if is_arrays(value):
+            kind = (
+                f"is a {type(value).__name__}"
+                if isinstance(value, list)
+                else "has no target of its own"
+            )
+            raise DataError(
+                f"{source} {kind}: give two names of the notebook, inputs and target, as in X, y."
             )
         if value is not None:
             with _told_of([source]):

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.files.json_file import read_json
+from workbench.models import Model
 from workbench.run_folder.run_folder import RunFolder
 
 READ_BYTES = 1 << 16
@@ -44,10 +46,20 @@ def _shapes(model: Path) -> str:
         ]
     except (OSError, WorkbenchError, LookupError, TypeError, ValueError):
         return ""
+    return _text(sides)
+
+
+def shapes_of(model: Model) -> str:
+    """The same of a model."""
+    sides = (model.inputs, model.outputs)
+    return _text([[_row_text(spec.shape) for spec in side] for side in sides])
+
+
+def _text(sides: Sequence[Sequence[str]]) -> str:
     return " → ".join(", ".join(texts) for texts in sides)
 
 
-def _row_text(shape: list[int | str]) -> str:
+def _row_text(shape: Sequence[int | str]) -> str:
     return "×".join(map(str, shape[1:])) or "1"  # noqa: RUF001
 
 

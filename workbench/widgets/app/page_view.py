@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.compare import Comparison, RunComparison
 from workbench.controller.jobs.comparison_job import ComparisonJob
-from workbench.controller.jobs.job import Job, model_of, worker_pids
+from workbench.controller.jobs.job import Job, is_of, model_of, worker_pids
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.recorded_runs.result_table import comparison_table, result_table
 from workbench.controller.state import State
@@ -103,7 +103,7 @@ class PageView(View):
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._model = "" if model is None else model.name
         shown = model_of(self._compared)
-        if model is not None and self._compared is not None and shown != model.name:
+        if model is not None and self._compared is not None and not is_of(self._compared, model):
             if self._comparison.comparison is self._compared.comparison:
                 self._comparison.clear(results_in_runs(shown))
             self._compared = None

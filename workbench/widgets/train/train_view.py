@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from workbench.controller import State
 from workbench.controller.engine_rows import EngineRows
 from workbench.controller.jobs.comparison_job import ComparisonJob
-from workbench.controller.jobs.job import Job, model_of
+from workbench.controller.jobs.job import Job, is_of, model_of
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.sources import LossProblem
 from workbench.controller.recorded_runs.worst_rows import WorstRowsReader
@@ -126,7 +126,7 @@ class TrainView(View):
                 self._parts.charts.hint = COMPARING_HINT if self._compares else self._hint
             elif model is not None and self._ended is not None:
                 shown = model_of(self._ended)
-                if shown != model.name:
+                if not is_of(self._ended, model):
                     self._ended = self._job = None
                     self._clear([])
                     self._parts.charts.hint = results_in_runs(shown)

@@ -23,7 +23,7 @@ const LABELS: Record<string, string> = {
   follow: "Show it",
   resume: "Resume",
   open: "Show it",
-  train: "Train",
+  train: "Train the rest",
   begin: "Train again",
 };
 
