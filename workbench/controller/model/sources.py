@@ -172,10 +172,7 @@ class Sources:
         if is_dataset(value):
             return value
         if isinstance(value, tuple):
-            raise DataError(
-                f"{source} is a tuple: unpack it in a cell, as in X, y = {source}, and give both "
-                "names, as in X, y."
-            )
+            raise DataError(f"{source} is a tuple: unpack it in a cell and give names, as in X, y.")
         if is_arrays(value):
             kind = (
                 f"is a {type(value).__name__}"
