@@ -117,7 +117,14 @@ class ModelFields:
         return self.groups if wrong_groups else self.dataset
 
     def note_shown(self, what: What) -> None:
-        """Remember with which objects of the notebook `what` is shown, or refused."""
+        """Remember with which objects of the notebook `what` is shown, or refused: those that were
+        noted as it was chosen, as a cell may have assigned to the names since."""
+        shown, now = self._shown.get(what), self._named(what)
+        if shown is None or shown.texts != now.texts:
+            self._shown[what] = now
+
+    def note_chosen(self, what: What) -> None:
+        """Remember with which objects of the notebook `what` is chosen again."""
         self._shown[what] = self._named(what)
 
     def has_changed(self, what: What) -> bool:

@@ -151,8 +151,8 @@ class ModelView(StandaloneStep):
         """Choose model and data again, if a cell has assigned to their names. A module of which
         only weights have changed is read anew when it is trained."""
         if self.fields.has_changed("model"):
-            self.fields.note_shown("model")  # once, however long it takes to load
+            self.fields.note_chosen("model")  # once, however long it takes to load
             self._choose_again()
         if self.fields.has_changed("data"):
-            self.fields.note_shown("data")
+            self.fields.note_chosen("data")
             self._choose_dataset()
