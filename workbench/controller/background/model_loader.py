@@ -269,9 +269,9 @@ class ModelLoader:
             data = self.load_data(model, *dataset)
             preview = data_preview(data)
             if model is not None:
-                loss = self._loss(model)
-                self._checked_loss = loss
-                check_fit(model, data, loss)
+                # What changes from here on is checked again, so it is read once more.
+                self._checked_loss = self._loss(model)
+                check_fit(model, data, self._loss(model))
         except BaseException as error:  # user code may raise anything
             if isinstance(error, LossFitError) and self._suggestion.make(model, data):
                 return  # it is checked with another loss
