@@ -13,7 +13,7 @@ from tests.processes import PATIENCE_S, until
 from workbench.controller.jobs.offered_runs import accepted, offers
 from workbench.controller.jobs.training import Training
 from workbench.data import Dataset
-from workbench.runs import Run, resume
+from workbench.runs import Run
 
 ENDED = ("completed", "stopped", "failed")
 
@@ -45,19 +45,6 @@ def test_a_second_page_is_offered_the_whole_training_and_controls_it(start: Star
     second.resume()
     until_status(first, *ENDED)
     assert [run.status for run in second.runs.values()] == ["completed", "completed"]
-
-
-def test_a_run_resumed_elsewhere_is_followed_by_the_engines_that_waited(start: Start) -> None:
-    first = Training(start, ["pytorch", "ondevice"])
-    until(lambda: first.runs["pytorch"].progress.done_steps > 3)
-    first.stop()
-    until_status(first, "stopped")
-    run = resume(first.runs["pytorch"])  # in the list of runs
-    second = Training.following(run)
-    assert second.waiting == ["ondevice"]
-    until_status(second, "completed")
-    assert [each.status for each in second.runs.values()] == ["completed", "completed"]
-    assert Training.following(run).engines == ["fake"], "it has ended: it is shown alone"
 
 
 def test_an_engine_is_started_once_though_two_pages_advance_the_training(start: Start) -> None:

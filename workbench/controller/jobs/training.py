@@ -76,12 +76,9 @@ class Training:
 
     @classmethod
     def following(cls, run: Run) -> Training:
-        """The job that `run` is in progress for, as another page may show it; one that goes on with
-        the engines that waited, where it was resumed in the list of runs; else one for it alone."""
-        if (job := cls._in_progress(run)) is not None:
-            return job
-        before = None if run.ended else cls._of_runs.get(run.id)
-        return before.resumed(run) if before is not None and before.waiting else cls.of(run)
+        """The job that `run` is in progress for, as another page may show it; else one for it
+        alone."""
+        return cls._in_progress(run) or cls.of(run)
 
     @classmethod
     def waiting_after(cls, run: Run) -> list[str]:
