@@ -9,6 +9,8 @@ import torch
 import workbench as wb
 from tests.controller.recording_view import PATIENCE_S, until
 from tests.widgets.app.conftest import MakePage
+from workbench.controller.model.sources import _told_of
+from workbench.errors import DataError
 
 
 class Broken(torch.nn.Linear):
@@ -43,6 +45,8 @@ def test_an_exception_of_forward_is_marked_at_the_field_of_the_model(make_page: 
     names |= {"text": "hello", "nan": np.full((4, 3), np.nan, np.float32), "both": (1, 2)}
     step.dataset.value = "text"
     until(lambda: step.dataset.problem.startswith("text: No dataset 'hello'"))
+    with pytest.raises(DataError, match=r"^items: input 1 contains NaN"), _told_of(["items"]):
+        raise DataError("input 1 contains NaN")
     step.dataset.value = "nan, y"
     until(lambda: step.dataset.problem.startswith("nan, y: nan contains NaN in row 0;"))
     step.dataset.value = "both, y"

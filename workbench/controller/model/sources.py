@@ -174,11 +174,7 @@ class Sources:
         if isinstance(value, tuple):
             raise DataError(f"{source} is a tuple: unpack it in a cell and give names, as in X, y.")
         if is_arrays(value):
-            kind = (
-                f"is a {type(value).__name__}"
-                if isinstance(value, list)
-                else "has no target of its own"
-            )
+            kind = "is a list" if isinstance(value, list) else "has no target of its own"
             raise DataError(
                 f"{source} {kind}: give two names of the notebook, inputs and target, as in X, y."
             )
@@ -252,11 +248,14 @@ def example_names(text: str) -> list[str]:
 
 @contextmanager
 def _told_of(names: Sequence[str]) -> Iterator[None]:
-    """Tell what is wrong with arrays of the notebook with their names, in place of numbers."""
+    """Tell what is wrong with data of the notebook, and with arrays by their names; a single name
+    is of a dataset, whose inputs have numbers alone."""
+    inputs = dict(enumerate(names[:-1]))
     try:
         yield
     except DataError as error:
-        told = re.sub(r"\b[Ii]nput (\d+)\b", lambda found: names[int(found[1])], str(error))
+        name = lambda found: inputs.get(int(found[1]), found[0])  # noqa: E731
+        told = re.sub(r"\b[Ii]nput (\d+)\b", name, str(error))
         raise DataError(f"{', '.join(names)}: {told}") from error
 
 
