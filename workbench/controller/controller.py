@@ -19,7 +19,7 @@ from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.jobs.comparison_job import ComparisonJob
 from workbench.controller.jobs.job import Job, is_part
 from workbench.controller.jobs.model_to_resume import model_to_resume
-from workbench.controller.jobs.offered_runs import Offer, accepted, offers
+from workbench.controller.jobs.offered_runs import Offer, accepted, going_on, offers
 from workbench.controller.jobs.start import Load, start_comparison, start_training
 from workbench.controller.jobs.stoppable_load import StoppedEarlyError, stoppable
 from workbench.controller.jobs.training import Training
@@ -62,7 +62,6 @@ class Controller:
         self._shown = ShownState(CHOOSE, self.typed, self.views.show_state)
         has_result = self._shown.has_result
         self.readiness = Readiness(self._shown.show_readiness, self.typed, has_result)
-        self.views.add(self.readiness)
         self.sources = Sources(names)
         self._follower: Follower | None = None
         self._idle = threading.Event()
@@ -77,17 +76,17 @@ class Controller:
             lambda model: self.typed.set_defaults(model.defaults),
             self._on_side_error,
         )
-        self.typed.observe(self._models.loss_changed)
-        self.typed.observe(self._on_typed)
         self._requests = RequestThread("workbench-page", self._on_error, self._poll, PERIOD_S)
         self._engines = RequestThread("workbench-engines", self._on_side_error)
         find, load = self._models.loading_of, self._models.loading_with_data
         self.model_to_resume = partial(model_to_resume, setup=self.setup, find=find, names=names)
         """Returns the model that a run needs to be resumed; None: it needs none."""
+        self.going_on = partial(going_on, loading=load)
+        """Returns the job of a run that was resumed, with the engines that waited for it."""
         self.artifacts = Predictor(self.views, load, find)
         self.tasks = TaskRunner(self.views, self.setup, find, load)
-        self.views.add(self.tasks, self._models.check)
-        self.typed.observe(self.tasks.update)
+        self.views.add(self.readiness, self.tasks, self._models.check)
+        self.typed.observe(self._models.loss_changed, self._on_typed, self.tasks.update)
 
     @property
     def state(self) -> State:
@@ -152,9 +151,10 @@ class Controller:
 
         self._start(make, new=offer.action != "follow")
 
-    def show(self, job: Run | Comparison) -> None:
-        """Follow a run or a comparison that was started, or has ended, elsewhere."""
-        made = Training.following(job) if isinstance(job, Run) else ComparisonJob(job)
+    def show(self, job: Job | Run | Comparison) -> None:
+        """Follow what was started, or has ended, elsewhere."""
+        alone = Training.following(job) if isinstance(job, Run) else job
+        made = ComparisonJob(alone) if isinstance(alone, Comparison) else alone
         self._start(lambda: made, PREPARING._replace(message="Reading what is recorded …"))
 
     def resume_refusal(self, run: Run) -> str:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from typing import NoReturn
 
 import pytest
 
 import workbench as wb
 from tests.processes import PATIENCE_S, until
-from workbench.controller.jobs.offered_runs import accepted, offers
+from workbench.controller.jobs.offered_runs import accepted, going_on, offers
 from workbench.controller.jobs.training import Training
+from workbench.controller.setup import Setup
 from workbench.data import Dataset
-from workbench.runs import Run
+from workbench.runs import Run, resume
 
 ENDED = ("completed", "stopped", "failed")
 
@@ -25,6 +27,11 @@ def start(monkeypatch: pytest.MonkeyPatch, digits: Dataset) -> Start:
     """Starts a run of the fake engine, 60 steps of 5 ms, under any engine's name."""
     monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"step_ms": 5}))
     return lambda _: wb.train("digits-mlp", digits, engine="fake", steps=60, evaluate=False)
+
+
+def no_model(_: Setup) -> NoReturn:
+    """Loads the model of an engine that trains after a run of another kernel."""
+    pytest.fail("no model is loaded")
 
 
 def until_status(training: Training, *statuses: str) -> None:
@@ -39,7 +46,7 @@ def test_a_second_page_is_offered_the_whole_training_and_controls_it(start: Star
     assert offer.text == (
         "digits-mlp on fake is paused at step 0 of 60. ondevice will train after it."
     )
-    second = accepted(offer, lambda _: None, lambda _: pytest.fail("no model is loaded"))
+    second = accepted(offer, lambda _: None, no_model)
     assert second is first
     assert second.doing == "Paused digits-mlp on fake (1 of 2)."
     second.resume()
@@ -77,3 +84,17 @@ def test_a_run_that_ends_its_training_is_followed_alone(start: Start) -> None:
     training.stop()
     assert Training.following(run) is not training, "nothing trains after it"
     until_status(training, *ENDED)
+
+
+def test_a_run_resumed_elsewhere_is_followed_by_the_engines_that_waited(start: Start) -> None:
+    first = Training(start, ["pytorch", "ondevice"])
+    until(lambda: first.runs["pytorch"].progress.done_steps > 3)
+    first.stop()
+    until_status(first, "stopped")
+    run = resume(first.runs["pytorch"])  # in the list of runs
+    assert Training.following(run).waiting == [], "showing a run starts nothing"
+    second = going_on(run, no_model)
+    assert second.waiting == ["ondevice"]
+    until_status(second, "completed")
+    assert [each.status for each in second.runs.values()] == ["completed", "completed"]
+    assert going_on(run, no_model).engines == ["fake"], "what waited for it has trained"

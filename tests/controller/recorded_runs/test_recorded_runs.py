@@ -329,7 +329,7 @@ def test_a_run_that_ended_early_is_resumed(told: Told, digits: Dataset) -> None:
     told.runs.stop([run.id])
     until(lambda: run.ended)
     resumed: list[Run] = []
-    told.runs.resumption.on_resume = resumed.append
+    told.runs.resumption.on_resume = lambda run: resumed.append(run) or "The page knows it."
     told.runs.resumption.refusal = lambda asked: f"Not {asked.id} now."
     told.runs.resume(run.id)
     told.wait()
@@ -356,12 +356,12 @@ def test_a_completed_run_is_trained_further(told: Told, digits: Dataset) -> None
     assert [outcome[0] for outcome in told.outcomes if outcome[0] != "busy"] == ["error", "error"]
     assert told.outcomes[-1][1] == "The run has taken 20 steps: give a larger total."
     resumed: list[Run] = []
-    told.runs.resumption.on_resume = resumed.append
+    told.runs.resumption.on_resume = lambda run: resumed.append(run) or "The page knows it."
     told.runs.train_further(run.id, 30)
     told.wait()
     assert told.outcomes[-1][:2] == (
         "done",
-        f"Resumed {run.title} after step 20. The page took over its settings.",
+        f"Resumed {run.title} after step 20. The page knows it.",
     )
     resumed[0].wait(60)
     assert (resumed[0].status, resumed[0].progress) == ("completed", (30, 30))

@@ -250,12 +250,12 @@ def test_engines_stay_chosen_while_a_run_is_resumed(make_page: MakePage) -> None
     run = wb.train("digits-mlp", engine="fake", epochs=2).wait(PATIENCE_S)
     page = make_page(model="digits-mlp")
     page.engines.choose("pytorch", "fake")
-    page._resumed(run)
+    page._filler.go_on(run)
     assert page.wait(PATIENCE_S)
     assert sorted(page.engines.wanted) == ["fake", "pytorch"]
     assert page.trainer.form.texts["epochs"] == "2"
     page.engines.choose("pytorch")
-    page._resumed(run)
+    page._filler.go_on(run)
     assert page.wait(PATIENCE_S)
     assert page.engines.wanted == ["pytorch"]
 

@@ -93,7 +93,10 @@ def test_engines_that_wait_for_a_module_say_what_to_execute(
     assert page.models.field.problem == ""
 
 
-def test_the_engines_that_waited_train_after_a_run_that_is_resumed(make_page: MakePage) -> None:
+@pytest.mark.parametrize("in_list", [False, True])
+def test_the_engines_that_waited_train_after_a_run_that_is_resumed(
+    make_page: MakePage, in_list: bool
+) -> None:
     page = make_page(step_ms=20)
     page.set(steps=60, learning_rate=0.02, evaluate=False)
     page.train()
@@ -109,9 +112,16 @@ def test_the_engines_that_waited_train_after_a_run_that_is_resumed(make_page: Ma
     [offer] = later.offers.offers
     assert offer["action"] == "resume"
     assert offer["text"].endswith(" of 60. If you resume it, ondevice will train after it.")
-    later.offers.accept(offer["id"])
-    assert later.wait(PATIENCE_S)
-    assert later.status.message.startswith("Trained digits-mlp on fake and ondevice: 60 steps")
+    if in_list:
+        later.runs.resume(run.id)
+        assert later.runs.wait(PATIENCE_S)
+        assert later.runs.table.message.endswith(
+            " The page took over its settings. ondevice will train after it."
+        )
+        assert later.engines.wanted == ["fake", "ondevice"]
+    else:
+        later.offers.accept(offer["id"])
+    until(lambda: later.status.message.startswith("Trained digits-mlp on fake and ondevice: 60 "))
     configs = [load_run(each).config for each in wb.runs()["id"]]
     assert [(each.engine, each.learning_rate) for each in configs] == [
         ("ondevice", 0.02),

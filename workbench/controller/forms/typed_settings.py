@@ -61,9 +61,9 @@ class TypedSettings:
         self._fitted = ""
         """The name of the model that these fitted."""
 
-    def observe(self, callback: Callable[[], None]) -> None:
-        """Call `callback` after every change, on the thread of the change."""
-        self._observers.append(callback)
+    def observe(self, *callbacks: Callable[[], None]) -> None:
+        """Call `callbacks` after every change, on the thread of the change."""
+        self._observers.extend(callbacks)
 
     def snapshot(self) -> tuple[object, ...]:
         """What is typed and which engines are chosen; equal where nothing has changed since."""

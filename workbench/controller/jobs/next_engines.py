@@ -20,6 +20,12 @@ def write_next_engines(folder: RunFolder, engines: Sequence[str]) -> None:
             write_json(folder.next_engines_path, {KEY: list(engines)})
 
 
+def forget_next_engines(folder: RunFolder) -> None:
+    """None train after the run of this folder any more."""
+    with suppress(OSError):
+        folder.next_engines_path.unlink(missing_ok=True)
+
+
 def next_engines(folder: RunFolder) -> list[str]:
     """The engines that were to train after the run of this folder; none if that is not recorded, or
     the record is damaged: only a remark depends on it."""

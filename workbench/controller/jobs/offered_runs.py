@@ -174,11 +174,20 @@ def accepted(
         return Training.following(offer.run)
     if offer.action == "train" and offer.training is not None:
         return offer.training.continued()
-    after = next_engines(offer.run.folder)
     run = resume(offer.run, model=model_for(offer.run))
-    if offer.training is not None:
-        return offer.training.resumed(run)
-    if not after:
+    return going_on(run, loading) if offer.training is None else offer.training.resumed(run)
+
+
+def going_on(run: Run, loading: Callable[[Setup], Load]) -> Training:
+    """The job of a run that was resumed, and of the engines that were to train after it.
+
+    Args:
+        run: the run.
+        loading: returns what loads the model and the dataset of a setup.
+    """
+    if (job := Training.resumed_with(run)) is not None:
+        return job
+    if not (after := next_engines(run.folder)):
         return Training.of(run)
     return Training(start_like(run, loading), [run.engine, *after], {run.engine: run})
 

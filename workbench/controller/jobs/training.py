@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 from workbench.compare.verdict import BADGES
 from workbench.controller.jobs.job import any_failed
-from workbench.controller.jobs.next_engines import write_next_engines
+from workbench.controller.jobs.next_engines import forget_next_engines, write_next_engines
 from workbench.controller.jobs.outcome import (
     is_negative,
     name_of,
@@ -66,7 +66,8 @@ class Training:
         """Why an engine could not be started, by name."""
         self.engines = list(engines)
         self.runs = dict(runs) if runs else {self.engines[0]: start(self.engines[0])}
-        self._of_runs.update({run.id: self for run in self.runs.values()})
+        for run in self.runs.values():
+            self._remember(run)
         write_next_engines(self._current.folder, self.waiting)
 
     @classmethod
@@ -81,6 +82,15 @@ class Training:
         return cls._in_progress(run) or cls.of(run)
 
     @classmethod
+    def resumed_with(cls, run: Run) -> Training | None:
+        """The job that `run`, resumed elsewhere, goes on for, with the engines that waited for it;
+        None: none is known."""
+        if (job := cls._in_progress(run)) is not None:
+            return job
+        before = cls._of_runs.get(run.id)
+        return before.resumed(run) if before is not None and before.waiting else None
+
+    @classmethod
     def waiting_after(cls, run: Run) -> list[str]:
         """The engines that train after `run`, which is in progress."""
         job = cls._in_progress(run)
@@ -90,6 +100,12 @@ class Training:
     def _in_progress(cls, run: Run) -> Training | None:
         job = cls._of_runs.get(run.id)
         return None if job is None or job._stopping.asked or job.status in ENDED else job
+
+    def _remember(self, run: Run) -> None:
+        """That `run` is one of this job, unless this follows alone what engines wait for."""
+        known = self._of_runs.get(run.id)
+        if known is None or not known.waiting or len(self.engines) > 1:
+            self._of_runs[run.id] = self
 
     def resumed(self, run: Run) -> Training:
         """The job that goes on with a run of this one, and then with the engines that were not
@@ -196,7 +212,8 @@ class Training:
             why = f"{engine} could not be started: {failure(error).message}"
             self._refused = {**self._refused, engine: why}
             return
-        self._of_runs[run.id] = self
+        self._remember(run)
+        forget_next_engines(self._current.folder)
         with self._lock:
             self.runs = {**self.runs, engine: run}
             if self._stopping.asked:  # by another page, while this one was started
@@ -231,6 +248,7 @@ class Training:
         with self._lock:
             self._stopping.ask()
             self._current.stop()
+            forget_next_engines(self._current.folder)
 
     def plot(self) -> Figure:
         runs = list(self.runs.values())

@@ -21,8 +21,8 @@ class RunResumption:
         Args:
             view: is notified of the result.
         """
-        self.on_resume: Callable[[Run], None] | None = None
-        """Called with a run that is resumed."""
+        self.on_resume: Callable[[Run], str] = lambda _: ""
+        """Called with a run that is resumed; returns what is done beside it, in sentences."""
         self.refusal: Callable[[Run], str] = lambda _: ""
         """Returns why a run cannot be resumed now; empty: it can."""
         self.model_for: Callable[[Run], Model | None] = lambda _: None
@@ -60,11 +60,8 @@ class RunResumption:
     def _show(self, run: Run) -> None:
         # As long as it is known here, its worker is watched.
         self._resumed = [*(each for each in self._resumed if not each.ended), run]
-        if self.on_resume is not None:
-            self.on_resume(run)
+        beside = self.on_resume(run)
         # It may have taken more steps by now.
         step = run.spec.get("resumed_from", run.progress.done_steps)
-        page = "" if self.on_resume is None else " The page took over its settings."
-        self._view.show_outcome(
-            "done", f"Resumed {run.title} after {step_word(run.spec)} {step:,}.{page}"
-        )
+        outcome = f"Resumed {run.title} after {step_word(run.spec)} {step:,}. {beside}"
+        self._view.show_outcome("done", outcome.rstrip())

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from workbench.controller import Controller
 from workbench.controller.jobs.job import Job
 from workbench.controller.jobs.next_engines import next_engines
+from workbench.controller.jobs.outcome import listed
 from workbench.controller.model.namespace import is_arrays, is_module
 from workbench.controller.model.sources import split_names
 from workbench.controller.restore import missing_names, restored
@@ -75,9 +76,16 @@ class FormFiller(View):
         if self.fill(run, [run.engine, *next_engines(run.folder)]):
             self._controller.train()
 
-    def fill_resumed(self, run: Run) -> None:
-        """The same for a run that goes on: the engines stay as they were chosen."""
-        self.fill(run, self._trainer.engines.wanted)
+    def go_on(self, run: Run) -> str:
+        """Follow a run that was resumed, and train the engines that waited for it; without these,
+        those that are chosen stay. Returns what is done, in sentences."""
+        job = self._controller.going_on(run)
+        done = [f"{listed(job.waiting)} will train after it."] if job.waiting else []
+        if not self._controller.state.active:
+            self.fill(run, job.engines if job.waiting else self._trainer.engines.wanted)
+            done.insert(0, "The page took over its settings.")
+        self._controller.show(job)
+        return " ".join(done)
 
     def _choose(self, name: Model | str, recorded: Model | str) -> bool:
         """Choose the model of a run; False: a user is asked for it.

@@ -85,7 +85,7 @@ class Workbench(Area):
             self._watch = MachineWatch(self.bar.show_machine, self._page_view.worker_pids)
             self.runs = RunBrowser(
                 on_compare=self._recorded.compare,
-                on_resume=self._resumed,
+                on_resume=self._filler.go_on,
                 resume_refusal=self._controller.resume_refusal,
                 model_to_resume=self._controller.model_to_resume,
                 on_restore=self.restore,
@@ -185,11 +185,6 @@ class Workbench(Area):
             raise RunError(IN_PROGRESS)
         self._filler.fill(run)
         self.bar.selected = "train"
-        self.show(run)
-
-    def _resumed(self, run: Run) -> None:
-        if not self._controller.state.active:
-            self._filler.fill_resumed(run)
         self.show(run)
 
     @property

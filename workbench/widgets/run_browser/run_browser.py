@@ -45,7 +45,7 @@ class RunBrowser(Area):
         *,
         on_open: Callable[[Run], None] | None = None,
         on_compare: Callable[[list[Run]], None] | None = None,
-        on_resume: Callable[[Run], None] | None = None,
+        on_resume: Callable[[Run], str] = lambda _: "",
         resume_refusal: Callable[[Run], str] = lambda _: "",
         model_to_resume: Callable[[Run], Model | None] = lambda _: None,
         on_restore: Callable[[Run], None] | None = None,
@@ -61,7 +61,8 @@ class RunBrowser(Area):
             on_open: called with an opened run; None: it is shown below the list.
             on_compare: called with the runs that are compared; None: a `ComparisonView` of them
                 is shown below the list.
-            on_resume: called with a run that is resumed.
+            on_resume: called with a run that is resumed; returns what is done beside it, in
+                sentences.
             resume_refusal: returns why a run cannot be resumed now; empty: it can.
             model_to_resume: returns the model that a run needs to be resumed or exported; None:
                 none.
