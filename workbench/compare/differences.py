@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.runs.record.contents import mark_of_data, shapes_of_model
+from workbench.runs.record.contents import mark_of_data, shapes_of_model, structure_of_model
 from workbench.runs.run_title import length_text, step_word
 from workbench.settings.engines import GraphKind
 from workbench.settings.setting_labels import setting_text
@@ -46,6 +46,7 @@ def settings_of(run: Run) -> dict[str, Any]:
     for name in RECORDED:
         found[name] = run.spec.get(name)
     found["samples.shapes"] = shapes_of_model(run.folder) or None
+    found["samples.structure"] = structure_of_model(run.folder) or None
     found["samples.content"] = mark_of_data(run.folder) or None
     if run.federation is not None:
         options = run.federation.options.model_dump()

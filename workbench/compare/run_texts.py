@@ -10,7 +10,7 @@ from workbench.display.quantities import thread_count
 from workbench.machine.machine import machine_sentence
 from workbench.run_folder.results.throughput import LEAST_STEPS, round_length
 from workbench.runs import Run
-from workbench.runs.record.contents import mark_of_data, shapes_of_model
+from workbench.runs.record.contents import mark_of_data, shapes_of_model, structure_of_model
 from workbench.runs.run_title import failed_text, step_word
 from workbench.settings.config import TrainingConfig
 
@@ -102,8 +102,9 @@ def resumptions(runs: Mapping[str, Run]) -> list[str]:
 def what_is_measured(run: Run) -> dict[str, Any]:
     """What has to be equal for speeds to compare: model, dataset, and whether it was measured in
     the turns of a comparison. Those of a notebook may be others of the same names."""
+    folder = run.folder
     return {
-        "model": (run.spec["model"], shapes_of_model(run.folder)),
+        "model": (run.spec["model"], shapes_of_model(folder), structure_of_model(folder)),
         "dataset": what_it_trained_on(run),
         "measurement": bool(run.spec.get("comparison")),
     }

@@ -88,6 +88,11 @@ class Model:
         return self._source.notices
 
     @property
+    def structure(self) -> str:
+        """What tells a user's module from others of its name, but weights; else empty."""
+        return self._source.structure
+
+    @property
     def code(self) -> UserCode:
         """The user code that a process must be allowed to execute to build the saved model."""
         return self._source.code

@@ -14,6 +14,7 @@ from workbench.modules.forward_pass import trace_shapes
 from workbench.modules.keyword_arguments import take_inputs_in_order
 from workbench.modules.modes import modes_kept
 from workbench.modules.parameter_dtypes import refuse_untrainable_state, train_in_float32
+from workbench.modules.structure import structure_of
 from workbench.specs import TensorSpec
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class ModuleSpecs(NamedTuple):
     """Argument names of `forward` for the inputs; empty if they are positional."""
     notices: tuple[str, ...] = ()
     """Messages about changes that were needed to make the module trainable."""
+    structure: str = ""
+    """See `structure_of`; empty where the model is known by its name."""
 
     @classmethod
     def of(
@@ -70,7 +73,8 @@ class ModuleSpecs(NamedTuple):
             inputs.append(TensorSpec(_unused(name, taken), shape, array.dtype.name))
         for name, output in zip(output_names([o.path for o in outputs]), outputs, strict=True):
             named.append(TensorSpec(_unused(name, taken), output.shape, output.dtype))
-        return cls(tuple(inputs), tuple(named), examples.keywords, notices)
+        structure = structure_of(module)
+        return cls(tuple(inputs), tuple(named), examples.keywords, notices, structure)
 
     def to_json(self) -> dict[str, Any]:
         """A record for JSON."""
@@ -84,6 +88,7 @@ class ModuleSpecs(NamedTuple):
             tuple(TensorSpec.from_json(spec) for spec in record["outputs"]),
             tuple(record.get("keywords", ())),
             tuple(record.get("notices", ())),
+            str(record.get("structure", "")),
         )
 
 

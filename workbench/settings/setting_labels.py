@@ -51,6 +51,7 @@ RECORDED = {
     "dataset": "Dataset",
     "samples": "Training samples",
     "samples.shapes": "Inputs and outputs of the model",
+    "samples.structure": "Layers of the model",
     "samples.content": "Content of the dataset",
     "machine": "Machine",
     "base": "Initial weights",

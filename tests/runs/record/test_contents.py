@@ -10,17 +10,19 @@ import workbench as wb
 from workbench.compare import compare_runs
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run
-from workbench.runs.record.contents import mark_of_data, shapes_of_model
+from workbench.runs.record.contents import mark_of_data, shapes_of_model, structure_of_model
 
 PATIENCE_S = 60
 ROWS = np.random.default_rng(0).normal(size=(60, 6)).astype(np.float32)
 LABELS = np.arange(60) % 2
 
 
-def trained(inputs: int, labels: np.ndarray) -> Run:
+def trained(inputs: int, labels: np.ndarray, hidden: int = 0) -> Run:
     """A run of a module and of arrays that have the same names as those of any other."""
     rows = ROWS[:, :inputs]
-    model = wb.load_model(nn.Linear(inputs, 2), example_inputs=rows[:2], name="net")
+    layers = [nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, 2)] if hidden else []
+    net = nn.Sequential(*layers) if hidden else nn.Linear(inputs, 2)
+    model = wb.load_model(net, example_inputs=rows[:2], name="net")
     data = wb.load_dataset(rows, labels, name="x, y")
     return wb.train(model, data, engine="fake", steps=8).wait(PATIENCE_S)
 
@@ -42,10 +44,20 @@ def test_other_modules_and_arrays_of_the_same_names_do_not_compare() -> None:
     assert "samples.content" in rows.index
 
 
+def test_other_layers_of_the_same_inputs_and_outputs_do_not_compare() -> None:
+    first, wider = trained(6, LABELS), trained(6, LABELS, hidden=5)
+    assert shapes_of_model(first.folder) == shapes_of_model(wider.folder)
+    found = compare_runs([first, wider])
+    assert "different models: their speeds do not compare" in found.verdict().sentence
+    before, after = found.differences().loc["samples.structure"]
+    assert before.startswith("Linear; 14 parameters (")
+    assert after.startswith("Linear, ReLU, Linear; 47 parameters (")
+
+
 @pytest.mark.parametrize("damage", ["{", '{"source": {"specs": 7}}', None])
 def test_what_is_not_recorded_is_empty(damage: str | None) -> None:
     folder = RunFolder.create("damaged")
     folder.model_path.mkdir()
     if damage is not None:
         (folder.model_path / "model.json").write_text(damage)
-    assert shapes_of_model(folder) == ""
+    assert (shapes_of_model(folder), structure_of_model(folder)) == ("", "")

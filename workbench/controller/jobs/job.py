@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from workbench.models import Model
 from workbench.runs import Run
-from workbench.runs.record.contents import shapes_of, shapes_of_model
+from workbench.runs.record.contents import shapes_of, shapes_of_model, structure_of_model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,11 +73,12 @@ def model_of(job: Job | None) -> str:
 
 def is_of(job: Job, model: Model) -> bool:
     """Whether a job that has runs trains this model: a cell may define another of the same name,
-    with other inputs or outputs."""
+    with other inputs, outputs or layers."""
     if model_of(job) != model.name:
         return False
-    recorded = shapes_of_model(next(iter(job.runs.values())).folder)
-    return recorded in ("", shapes_of(model))
+    folder = next(iter(job.runs.values())).folder
+    same_structure = structure_of_model(folder) in ("", model.structure)
+    return shapes_of_model(folder) in ("", shapes_of(model)) and same_structure
 
 
 def is_part(run: Run, job: Job) -> bool:

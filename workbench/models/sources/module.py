@@ -55,6 +55,11 @@ class ModuleSource(Source):
     def notices(self) -> tuple[str, ...]:
         return self._specs.notices
 
+    @property
+    @override
+    def structure(self) -> str:
+        return self._specs.structure
+
     @override
     def example_inputs(self) -> tuple[np.ndarray, ...]:
         return tuple(array.copy() for array in self._examples)

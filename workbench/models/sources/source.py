@@ -56,6 +56,12 @@ class Source(ABC):
         """Messages about changes that were needed to make the model trainable."""
         return ()
 
+    @property
+    def structure(self) -> str:
+        """What tells it from others of the same name, see `structure_of`; empty: it is known by
+        its name."""
+        return ""
+
     @abstractmethod
     def parameters(self) -> dict[str, ParameterSpec]:
         """All parameters by name, frozen ones included."""

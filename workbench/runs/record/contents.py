@@ -27,6 +27,15 @@ def shapes_of_model(folder: RunFolder) -> str:
     return _shapes(folder.model_path)
 
 
+def structure_of_model(folder: RunFolder) -> str:
+    """The `Model.structure` of what a run trained; empty if it is not recorded.
+
+    Args:
+        folder: of the run. No code that it names is executed.
+    """
+    return _structure(folder.model_path)
+
+
 def mark_of_data(folder: RunFolder) -> str:
     """Six hexadecimal digits that are those of other runs on the same rows; empty if they cannot be
     read.
@@ -47,6 +56,15 @@ def _shapes(model: Path) -> str:
     except (OSError, WorkbenchError, LookupError, TypeError, ValueError):
         return ""
     return _text(sides)
+
+
+@functools.lru_cache(maxsize=1000)
+def _structure(model: Path) -> str:
+    try:
+        found: Any = read_json(model / "model.json")["source"]["specs"]["structure"]
+    except (OSError, WorkbenchError, LookupError, TypeError):
+        return ""
+    return found if isinstance(found, str) else ""
 
 
 def shapes_of(model: Model) -> str:
