@@ -349,7 +349,7 @@ def test_wrong_settings_and_failed_runs_are_sentences(open_notebook: MakeNoteboo
         tab = notebook.page.get_by_role("tab", name=re.compile(f"^{step}, .*{wrong}"))
         expect(tab).to_have_count(1)
     expect(notebook.status).to_contain_text(
-        "2 settings are wrong: Epochs, Batch size. Each field says why."
+        "2 settings are wrong: Epochs, Batch size (in Train). Each field says why."
     )
     expect(notebook.button("Train")).to_be_enabled()
     notebook.set_number("Epochs", 1)

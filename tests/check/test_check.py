@@ -43,15 +43,15 @@ def test_a_sample_trains(cnn: Check) -> None:
     assert rows["BatchNormalization"].state == "rewritten"
     assert rows["BatchNormalization"].count == 2
     by_layer = cnn.by_layer()
-    assert list(by_layer) == ["norm1", "norm2"], "the layers that are rewritten"
-    assert [one.state for one in by_layer["norm1"]] == ["rewritten"]
+    assert list(by_layer) == ["norm1", "pool1", "norm2", "pool2"], "as the training graph marks"
+    assert {one.state for layer in by_layer.values() for one in layer} == {"rewritten"}
 
 
 def test_as_a_frame_as_text_and_as_json(cnn: Check) -> None:
     assert list(cnn.frame.columns) == ["op", "count", "state", "note", "remedy", "layers"]
     assert len(cnn.frame) == len(cnn.ops)
     assert str(cnn).startswith(
-        "digits-cnn can be trained with ONNX Runtime; 2 nodes are rewritten. "
+        "digits-cnn can be trained with ONNX Runtime; 4 nodes are rewritten. "
         "Trainable parameters: 6,138 of 6,138 elements.\n"
     )
     assert repr(cnn) == str(cnn)

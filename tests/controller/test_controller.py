@@ -435,7 +435,9 @@ def test_the_message_follows_what_is_typed(make: Make) -> None:
     assert controller.state.message == wrong
     controller.train()
     assert controller.wait(PATIENCE_S)
-    assert controller.state.message == "1 setting is wrong: Epochs -1. Must be 1 or more."
+    assert (
+        controller.state.message == "1 setting is wrong: Epochs -1 (in Train). Must be 1 or more."
+    )
     controller.compare()
     assert controller.wait(PATIENCE_S)
     assert "Wait for idle machine (s)" in controller.state.message

@@ -79,7 +79,7 @@ def test_a_wrong_setting_of_one_button_does_not_hide_that_the_other_can_be_press
         typed.type(name, "")
         assert told[-1].message.startswith(f"1 setting is wrong: {label}. 'many' is not ")
         assert told[-1].message.endswith(f".{rest}")
-    readiness.hint = "Press Train."  # a step by itself
+    readiness.hint, typed.names_steps = "Press Train.", False  # a step by itself
     typed.type("epochs", "many")
     readiness.update()
     assert told[-1].message == "1 setting is wrong: Epochs. 'many' is not an integer, such as 20."

@@ -106,7 +106,7 @@ def test_labels_of_many_axes_are_placed(sequence: Model) -> None:
 @pytest.mark.fault
 def test_the_number_of_inputs(linear: Model) -> None:
     two = Dataset("two", Split([floats(8, 4), floats(8, 4)], classes(8)))
-    with pytest.raises(DataError, match=r"takes 1 inputs \(input\) but dataset 'two' .* has 2"):
+    with pytest.raises(DataError, match=r"takes 1 input \(input\) but dataset 'two' .* has 2"):
         check_fit(linear, two, "cross_entropy")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from workbench.artifacts.generation.forward_graphs import forward_graphs
@@ -15,8 +16,9 @@ from workbench.export.export import EXPORTERS
 from workbench.files.temporary_folder import temporary_folder
 from workbench.lora.linear_weight import targeted_weights
 from workbench.models import Model
+from workbench.ort.graph.rewrites.safe_pooling import SAFE_POOLING
 from workbench.settings.lora import LoraOptions
-from workbench.trainable import find
+from workbench.trainable import NodeFinding, find
 
 if TYPE_CHECKING:
     import onnx
@@ -30,7 +32,9 @@ def check_graph(graph: onnx.ModelProto) -> Check:
     names = [value.name for value in forward.graph.initializer if value.dims]
     counts = {value.name: math.prod(value.dims) for value in graph.graph.initializer}
     trainable = sum(counts[name] for name in names)
-    return Check.of_findings(graph.graph.name, find(forward, names), trainable=trainable, frozen=0)
+    return Check.of_findings(
+        graph.graph.name, _findings(forward, names), trainable=trainable, frozen=0
+    )
 
 
 def check_model(
@@ -63,7 +67,7 @@ def check_model(
             sizes = {name: forward.weights[name].size for name in forward.parameters}
             trainable = sum(sizes[name] for name in names)
             frozen = sum(sizes.values()) - trainable
-            findings = find(graph, names)
+            findings = _findings(graph, names)
             return Check.of_findings(model.name, findings, trainable=trainable, frozen=frozen)
 
     first, *others = EXPORTERS
@@ -75,6 +79,16 @@ def check_model(
     except ModelError:
         return found
     return other if other.ok else found
+
+
+def _findings(graph: onnx.ModelProto, requires_grad: Collection[str]) -> list[NodeFinding]:
+    """Those of `find`, and of the nodes that are rewritten once the gradient is built."""
+    return [
+        found._replace(state="rewritten", note=SAFE_POOLING)
+        if found.op == "MaxPool" and found.state == "trains"
+        else found
+        for found in find(graph, requires_grad)
+    ]
 
 
 def _ignore(_: str) -> None:

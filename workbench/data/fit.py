@@ -41,9 +41,10 @@ def check_fit(model: Model, dataset: Dataset, loss: Any) -> None:
 def _check_inputs(model: Model, split: Split, where: str) -> None:
     if len(model.inputs) != len(split.inputs):
         names = ", ".join(spec.name for spec in model.inputs)
+        takes = f"{len(model.inputs)} input{'' if len(model.inputs) == 1 else 's'}"
         raise DataError(
-            f"Model {model.name!r} takes {len(model.inputs)} inputs ({names}) but dataset {where} "
-            f"has {len(split.inputs)}."
+            f"Model {model.name!r} takes {takes} ({names}) but dataset {where} has "
+            f"{len(split.inputs)}: give data of {takes} and a target."
         )
     refuse_fixed_batch(model)
     for spec, array in zip(model.inputs, split.inputs, strict=True):

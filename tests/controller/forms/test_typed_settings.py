@@ -65,3 +65,10 @@ def test_the_default_batch_is_no_larger_than_the_data() -> None:
     assert typed.problems == {"batch_size": said}
     typed.type("batch_size", "6")
     assert typed.problems == {}
+
+
+def test_what_a_comparison_alone_uses_stays_where_the_settings_of_a_run_are_restored() -> None:
+    typed = TypedSettings(Setup())
+    typed.set(comparison_steps=50, epochs=3)
+    typed.replace({"learning_rate": 0.1})
+    assert typed.texts == {"comparison_steps": "50", "learning_rate": "0.1"}

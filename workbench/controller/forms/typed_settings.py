@@ -46,6 +46,8 @@ class TypedSettings:
         self.read: ReadSettings = read_texts({})
         self.wrong_options: Sequence[str] = ()
         """Labels of the options of ORTModule that are wrong, see `refuse_options`."""
+        self.names_steps = True
+        """Whether a wrong setting is told with the step in which it stands."""
         self._model: Model | None = None
         self._read_for: tuple[Model | None, ReadSettings] = (None, self.read)
         """What was read, with the model that it was checked against: both or none."""
@@ -81,7 +83,7 @@ class TypedSettings:
         """Why settings are refused, in sentences: of one, its value and the reason.
 
         Args:
-            step: as for `wrong`; the step in which a setting stands is told where it is another.
+            step: as for `wrong`.
         """
         problems, labels = self._problems(step), self.wrong(step)
         if not labels:
@@ -92,7 +94,7 @@ class TypedSettings:
             of_place.setdefault(place, []).append(FIELDS[name].label)
         if self.wrong_options:
             of_place.setdefault("Train", []).extend(self.wrong_options)
-        where = {place: "" if place.lower() == step else f" (in {place})" for place in of_place}
+        where = {place: f" (in {place})" if self.names_steps else "" for place in of_place}
         if len(labels) > 1 or not problems:
             says = "The field says" if len(labels) == 1 else "Each field says"
             named = "; ".join(f"{', '.join(of_place[place])}{where[place]}" for place in of_place)
@@ -129,11 +131,12 @@ class TypedSettings:
             self._replace({**self.texts, **write_texts(settings)})
 
     def replace(self, settings: Mapping[str, Any]) -> None:
-        """Replace all typed texts by those of `settings`."""
+        """Replace the typed texts by those of `settings`; those of a comparison alone stay."""
         with self._lock:
             self._fitting.clear()
             self._suggested_loss = ""
-            self._replace(write_texts(settings))
+            kept = {name: text for name, text in self.texts.items() if name in OF_COMPARE}
+            self._replace({**kept, **write_texts(settings)})
 
     def suggest_loss(self, loss: str) -> bool:
         """Choose a loss that fits in place of the default one; False: a user has chosen one, or

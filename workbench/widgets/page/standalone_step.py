@@ -58,6 +58,7 @@ class StandaloneStep(ShownAlone, Area):
         self.controls = Controls(
             {name: each for name, each in actions_of(self.controller).items() if name in actions}
         )
+        self.controller.typed.names_steps = False
         self.controller.readiness.hint = "Press Train." if "Train" in actions else ""
         self.controller.readiness.dataset_remedy = self.dataset_remedy
         self.controller.sources.examples_have_field = self.has_model_fields

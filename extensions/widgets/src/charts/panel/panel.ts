@@ -240,7 +240,8 @@ export class Panel {
       if (line.points) take(line.points.x, line.points.y);
       for (const { x, y } of line.thin) take(x, y);
     }
-    return this.logarithmic ? logRange(low, high) : valueRange(low, high, this.words.text.fromZero);
+    const { fromZero, unit } = this.words.text;
+    return this.logarithmic ? logRange(low, high) : valueRange(low, high, fromZero, unit);
   }
 
   private fillTable(): void {

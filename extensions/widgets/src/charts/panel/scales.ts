@@ -10,14 +10,18 @@ export function isLogarithmic(scale: string, spread: number): boolean {
   return scale === "log" || (scale !== "linear" && spread > LOG_SPREAD);
 }
 
-/** Limits of the axis of values, with some room around them; never equal. */
-export function valueRange(min: number, max: number, fromZero: boolean): Range {
+/** Room above 100 % for the line there, without a number beside it. */
+const ABOVE_ALL = 0.03;
+
+/** Limits of the axis of values in `unit`, with some room around them; never equal. */
+export function valueRange(min: number, max: number, fromZero: boolean, unit = ""): Range {
   if (!(min <= max)) return [0, 1];
   const low = fromZero ? Math.min(0, min) : min;
   // Values that differ in the fourth digit only are not blown up to the height of the chart.
   const margin = Math.max(0.08 * (max - low || Math.abs(max) || 1), 0.002 * Math.max(Math.abs(min), Math.abs(max)));
   const bottom = (fromZero && min >= 0) || (min >= 0 && min < margin) ? 0 : low - margin;
-  return [bottom, max + margin];
+  const top = max + margin;
+  return [bottom, unit.startsWith("%") && max <= 100 ? Math.min(top, 100 + ABOVE_ALL * (100 - bottom)) : top];
 }
 
 /** Limits of a logarithmic axis around positive values. */

@@ -153,7 +153,7 @@ export class RoundPanel {
     );
   }
 
-  private limits({ groups, fromZero }: PanelContent): Range {
+  private limits({ groups, fromZero, unit }: PanelContent): Range {
     let low = Infinity;
     let high = -Infinity;
     for (const { lines } of groups) {
@@ -166,7 +166,7 @@ export class RoundPanel {
         }
       }
     }
-    return valueRange(low, high, fromZero);
+    return valueRange(low, high, fromZero, unit);
   }
 
   private fillLegend(content: PanelContent): void {

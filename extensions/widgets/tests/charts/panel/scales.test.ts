@@ -13,6 +13,14 @@ describe("valueRange", () => {
     expect(high - low).toBeGreaterThan(0.0004);
   });
 
+  it("has no number above 100 %", () => {
+    for (const value of [0, 3, 97.5, 100]) {
+      const [low, high] = valueRange(value, value, false, "% of the test split");
+      expect(high).toBeGreaterThan(value);
+      expect(Math.max(...evenTicks(low, high, 4))).toBeLessThanOrEqual(100);
+    }
+    expect(valueRange(50, 100, true, "samples/s")).toEqual([0, 108]);
+  });
   it("begins at zero where asked", () => expect(valueRange(50, 100, true)).toEqual([0, 108]));
 
   it("leaves room above and below", () => {
