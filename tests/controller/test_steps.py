@@ -117,6 +117,20 @@ def test_artifacts_of_other_settings_are_outdated() -> None:
     assert shown[-1][1][2:] == ("done", "generated")
 
 
+def test_artifacts_need_the_settings_that_they_depend_on() -> None:
+    shown: list[Any] = []
+    setup = Setup(engines=["fake"])
+    typed = TypedSettings(setup)
+    steps = StepsView(setup, typed, shown.append)
+    steps.show_model(load_model("digits-mlp"))
+    typed.type("epochs", "many")
+    assert shown[-1][1][2:] == ("ready", "optional"), "they do not depend on it"
+    assert shown[-1][2][2:] == ("needs", "1 wrong setting")
+    typed.type("max_grad_norm", "many")
+    assert shown[-1][1][2:] == ("needs", "1 wrong setting")
+    assert shown[-1][2][2:] == ("needs", "2 wrong settings")
+
+
 def test_compare_says_that_it_shows_recorded_runs() -> None:
     shown: list[Any] = []
     setup = Setup(engines=["fake"])

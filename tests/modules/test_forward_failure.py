@@ -90,7 +90,6 @@ class Unpacks(Failing):
         (Unpacks(), np.ones((4, 8), np.float32)),
         (nn.Conv1d(8, 2, 3), np.ones((4, 5, 9), np.float32)),  # an operation of torch
         (nn.Embedding(3, 2), np.full((4, 8), 7)),
-        (nn.Bilinear(8, 8, 2), np.ones((4, 8), np.float32)),  # an argument is missing
         (nn.MultiheadAttention(8, 2), (np.ones((4, 3, 5), np.float32),) * 3),  # asserted by torch
     ],
 )
@@ -100,6 +99,21 @@ def test_an_operation_that_fails_is_one_of_the_example_inputs(
     of_inputs = "Check the example inputs, and that forward|give other example inputs"
     with pytest.raises(ExampleInputsError, match=of_inputs):
         wb.load_model(module, example_inputs=example)
+
+
+@pytest.mark.parametrize(
+    ("module", "inputs", "remedy"),
+    [
+        (nn.Bilinear(8, 8, 2), 1, "takes input1, input2: give an example input for each, as in a"),
+        (nn.Bilinear(8, 8, 2), 3, "takes input1, input2: give an example input for each, as in a"),
+        (nn.Linear(8, 2), 2, "forward takes input alone: give one example input"),
+    ],
+)
+def test_another_number_of_inputs_is_told_with_what_forward_takes(
+    module: nn.Module, inputs: int, remedy: str
+) -> None:
+    with pytest.raises(ExampleInputsError, match=remedy):
+        wb.load_model(module, example_inputs=(np.ones((4, 8), np.float32),) * inputs)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from workbench.data import Dataset
 from workbench.errors import ConfigError, DataError, EngineError, RunFolderError
 from workbench.load import load_model
 from workbench.runs import Run, load_run, runs, train
+from workbench.runs.listing.read_row import RowReader
 
 LONG = 1_000_000
 
@@ -97,6 +98,8 @@ def test_a_paused_run_can_be_stopped(slow_run: Run) -> None:
     until(lambda: slow_run.status == "paused")
     slow_run.stop()
     assert slow_run.wait(60).status == "stopped"
+    until(lambda: "was_paused" in slow_run.folder.read_summary())
+    assert RowReader(slow_run.folder).read().was_paused, "its duration has the pause"
 
 
 def test_a_run_that_is_still_being_built_can_be_stopped(

@@ -200,12 +200,13 @@ class StepsView(View):
         return NEEDS_EXAMPLE if lacks_example(self._model_problem) else "needs a model"
 
     def _of_artifacts(self) -> Step:
-        if self._loading:
-            return Step("artifacts", "Artifacts", "needs", WAITS)
-        if self._model is None:
-            return Step("artifacts", "Artifacts", "needs", self._needed)
+        if self._loading or self._model is None:
+            needed = WAITS if self._loading else self._needed
+            return Step("artifacts", "Artifacts", "needs", needed)
         if self._generating:
             return Step("artifacts", "Artifacts", "busy", "in progress")
+        if wrong := self._typed.wrong("artifacts"):
+            return Step("artifacts", "Artifacts", "needs", wrong_settings_text(len(wrong)))
         if self._generated:
             if self._generated_with != self._setup.artifact_settings():
                 return Step("artifacts", "Artifacts", "ready", "outdated")
@@ -237,10 +238,15 @@ class StepsView(View):
         if needs_engine and not self._setup.engines:
             return "needs an engine"
         wrong = self._typed.wrong(step)
-        return f"{len(wrong)} wrong setting{'' if len(wrong) == 1 else 's'}" if wrong else ""
+        return wrong_settings_text(len(wrong)) if wrong else ""
+
+
+def wrong_settings_text(count: int) -> str:
+    return f"{count} wrong setting{'' if count == 1 else 's'}"
 
 
 def _is_same(model: Model, before: Model) -> bool:
     """Whether results of the model before are those of this one: it was read anew, say, and a cell
     has not defined another of the same name."""
-    return model.name == before.name and shapes_of(model) == shapes_of(before)
+    same_structure = model.structure == before.structure
+    return model.name == before.name and shapes_of(model) == shapes_of(before) and same_structure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import inspect
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,7 +52,11 @@ def forward_failure(
         )
     if _is_of_code(error):
         return ModelError(f"{message} Correct its forward.")
-    remedy = _dtype_remedy(text, inputs) or _columns_remedy(text, inputs)
+    remedy = (
+        _arguments_remedy(module, text)
+        or _dtype_remedy(text, inputs)
+        or _columns_remedy(text, inputs)
+    )
     of_shape = "Check the example inputs, and that forward takes any number of rows."
     return ExampleInputsError(f"{message} {remedy or of_shape}")
 
@@ -59,6 +64,18 @@ def forward_failure(
 def _described(array: np.ndarray) -> str:
     """Its shape, and a dtype that is not the usual one."""
     return f"{array.shape}" + (f" and dtype {array.dtype}" if array.dtype.name != "float32" else "")
+
+
+def _arguments_remedy(module: torch.nn.Module, text: str) -> str:
+    """How many inputs forward takes, in a sentence; empty: that is not why it failed."""
+    if "required positional argument" not in text and "were given" not in text:
+        return ""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    given = inspect.signature(module.forward).parameters.values()
+    names = [each.name for each in given if each.kind in kinds and each.default is each.empty]
+    if len(names) == 1:
+        return f"Its forward takes {names[0]} alone: give one example input."
+    return f"Its forward takes {', '.join(names)}: give an example input for each, as in a, b."
 
 
 def _dtype_remedy(text: str, inputs: Sequence[np.ndarray]) -> str:

@@ -128,6 +128,8 @@ class SummaryRecord(_Record):
     best_loss: float | None = Field(default=None, allow_inf_nan=False)
     loss_curve: list[FiniteFloat | None] | None = Field(default=None, max_length=MOST_POINTS)
     load: LoadRecord | None = None
+    was_paused: bool = False
+    """Whether its duration has pauses."""
     evaluation: EvaluationRecord | None = None
     peak_rss_bytes: Count | None = None
     rank_peak_rss_bytes: list[Count] | None = None

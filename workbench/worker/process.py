@@ -114,7 +114,8 @@ def add_step_results(folder: RunFolder, spec: dict[str, Any]) -> None:
         if summary is not None and not summary.get("resume_error"):
             if summary["status"] == "failed":  # it did not come to the end, which tells it
                 summary["evaluation"] = last_evaluation(points.events)
-            folder.write_summary({**summary, **found.record()})
+            paused = any(event["event"] == "paused" for event in points.events)
+            folder.write_summary({**summary, **found.record(), "was_paused": paused})
     except Exception:
         log(traceback.format_exc())
 

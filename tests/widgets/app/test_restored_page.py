@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 import workbench as wb
 from tests.controller.recording_view import PATIENCE_S, until
@@ -526,3 +527,26 @@ def test_a_run_of_a_module_of_the_notebook_is_exported_with_the_chosen_one(
     page.runs._act("export", [run.id], str(tmp_path / "net.onnx"))
     until(lambda: page.runs.table.message.startswith("Exported to"))
     assert (tmp_path / "net.onnx").is_file()
+
+
+def test_a_comparison_of_another_module_of_the_same_name_is_not_of_the_chosen_one(
+    make_page: MakePage,
+) -> None:
+    rows = np.zeros((40, 4), np.float32)
+    data = wb.load_dataset(rows, np.arange(40) % 2, name="x, y")
+
+    def net(layer: nn.Module) -> wb.Model:
+        return wb.load_model(nn.Sequential(layer, nn.Linear(4, 2)), example_inputs=rows, name="net")
+
+    before = net(nn.ReLU())
+    runs = [wb.train(before, data, engine="fake", steps=8, seed=seed).wait() for seed in (1, 2)]
+    page = make_page(model=net(nn.ReLU()))
+    until(lambda: page.bar.title.startswith("net"))
+    page.show(wb.compare_runs(runs))
+    until(lambda: page.bar.verdict)
+    assert page.comparison.ratios.subject == ""
+    page.models.choose(net(nn.Tanh()))
+    until(lambda: page.bar.verdict == "")
+    assert page.comparison.ratios.subject == "another net"
+    caption = "These charts are of another net; net is chosen for the next run."
+    assert page.comparison.charts.caption == caption

@@ -335,15 +335,15 @@ def test_a_comparison_waits_for_an_idle_machine_as_long_as_the_form_states(
     page.set(quiet_s=-1)
     page.compare()
     assert page.wait(PATIENCE_S)
-    wrong = "1 setting is wrong: Wait for idle machine (s) -1. Must be 0 or more."
+    wrong = "1 setting is wrong: Wait for idle machine (s) -1 (in Compare). Must be 0 or more."
     assert page.status.message == wrong
 
 
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [
-        ("epochs", -1, "1 setting is wrong: Epochs -1. Must be 1 or more."),
-        ("batch_size", 100_000, "1 setting is wrong: Batch size 100000. "),
+        ("epochs", -1, "1 setting is wrong: Epochs -1 (in Train). Must be 1 or more."),
+        ("batch_size", 100_000, "1 setting is wrong: Batch size 100000 (in Train). "),
         ("loss", "mse", "mse"),
     ],
 )

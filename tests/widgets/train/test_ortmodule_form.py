@@ -64,7 +64,7 @@ def test_options_of_the_page_reach_runs_and_wrong_ones_are_reported(
         page.trainer.ortmodule.value = {"threads": -1}
         page.train()
         assert page.wait(PATIENCE_S)
-        assert page.status.message == "1 setting is wrong: Threads. The field says why."
+        assert page.status.message == "1 setting is wrong: Threads (in Train). The field says why."
         notes = {step["name"]: step["note"] for step in page.bar.steps}
         assert (notes["train"], notes["compare"]) == ("1 wrong setting",) * 2
         assert len(wb.runs()) == 2

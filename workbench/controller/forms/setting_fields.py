@@ -204,6 +204,14 @@ def _default_text(name: str, kind: str, value: Any) -> str:
     return value_as_text(value)
 
 
+ARTIFACT_FIELDS = (
+    *("loss", "optimizer", "batch_size"),
+    *("weight_decay", "max_grad_norm", "gradient_accumulation", "label_sparsity"),
+    *("lora", "lora.rank", "lora.alpha", "lora.targets", "lora.seed"),
+)
+"""Settings that artifacts or their footprint depend on, besides `requires_grad`, which is a tree.
+"""
+
 COMPARISON_FIELDS = (
     FieldGroup(
         "Measurement",

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.controller.forms.federation_fields import ELSEWHERE
 from workbench.controller.forms.reference_problems import reference_problems
+from workbench.controller.forms.setting_fields import ARTIFACT_FIELDS
 from workbench.controller.forms.setting_texts import (
     FIELDS,
     ReadSettings,
@@ -20,6 +21,7 @@ from workbench.controller.setup import COMPARISON_STEPS, TRAINING_ONLY, Setup, l
 from workbench.errors import with_full_stop
 from workbench.models import Model
 
+OF_ARTIFACTS = (*ARTIFACT_FIELDS, "requires_grad")
 OF_COMPARE = ("comparison_steps", "quiet_s")
 """Settings that only a comparison takes."""
 OF_ONE_MODEL = ("requires_grad", "lora.targets", "loss")
@@ -75,9 +77,11 @@ class TypedSettings:
         """Labels of the invalid fields that have a meaning now, in the order of the forms.
 
         Args:
-            step: "train" or "compare": only those that prevent it from starting; empty: all.
+            step: "train" or "compare": only those that prevent it from starting; "artifacts":
+                those that they depend on; empty: all.
         """
-        return [*(FIELDS[name].label for name in self._problems(step)), *self.wrong_options]
+        options = () if step == "artifacts" else self.wrong_options
+        return [*(FIELDS[name].label for name in self._problems(step)), *options]
 
     def refusal(self, step: str = "") -> str:
         """Why settings are refused, in sentences: of one, its value and the reason.
@@ -112,6 +116,8 @@ class TypedSettings:
             problems = {name: why for name, why in problems.items() if name not in OF_COMPARE}
         elif step == "compare":
             problems = {n: why for n, why in problems.items() if not _of_training(n, why)}
+        elif step == "artifacts":
+            problems = {name: why for name, why in problems.items() if name in OF_ARTIFACTS}
         return {name: problems[name] for name in FIELDS if name in problems}
 
     def type(self, name: str, text: str) -> None:

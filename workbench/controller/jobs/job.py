@@ -72,13 +72,16 @@ def model_of(job: Job | None) -> str:
 
 
 def is_of(job: Job, model: Model) -> bool:
-    """Whether a job that has runs trains this model: a cell may define another of the same name,
-    with other inputs, outputs or layers."""
-    if model_of(job) != model.name:
-        return False
-    folder = next(iter(job.runs.values())).folder
-    same_structure = structure_of_model(folder) in ("", model.structure)
-    return shapes_of_model(folder) in ("", shapes_of(model)) and same_structure
+    """Whether a job that has runs trains this model."""
+    return bool(job.runs) and trains(next(iter(job.runs.values())), model)
+
+
+def trains(run: Run, model: Model) -> bool:
+    """Whether a run trains this model: a cell may define another of the same name, with other
+    inputs, outputs or layers."""
+    same_structure = structure_of_model(run.folder) in ("", model.structure)
+    same_shapes = shapes_of_model(run.folder) in ("", shapes_of(model))
+    return str(run.spec["model"]) == model.name and same_shapes and same_structure
 
 
 def is_part(run: Run, job: Job) -> bool:

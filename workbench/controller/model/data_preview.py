@@ -83,6 +83,9 @@ def data_preview(data: Dataset) -> DataPreview:
     unseen = bool(counts) and data.classes is not None and len(counts) < len(data.classes)
     occurring = f"{len(counts):,} of " if unseen else ""
     facts.append(("Target", _described(target, data.classes, "classes", occurring)))
+    if len(train):
+        few = len(train) <= RANGED_ROWS
+        facts.append(("Ranges", f"of the {'' if few else f'first {RANGED_ROWS:,} '}training rows"))
     if data.groups is not None:
         facts.append(("Groups", f"{len(np.unique(data.groups.train)):,}, one client each"))
     preview = DataPreview(data.name, tuple(facts), counts, train_rows=len(train))

@@ -105,6 +105,7 @@ class RowReader:
             damage=self._damage(spec, scan, int((summary or {}).get("steps") or 0)),
             started=started_at(spec),
             duration_s=duration_s(folder, spec, summary, self.active),
+            was_paused=bool((summary or {}).get("was_paused")) or scan.was_paused,
             step_word=step_word(spec),
             steps=scan.steps or int((summary or {}).get("steps") or 0),
             total_steps=config.total_steps(spec["samples"]),

@@ -33,6 +33,8 @@ class RunRow:
     """First launch, in seconds since the epoch."""
     duration_s: float = math.nan
     """See `Run.duration_s`."""
+    was_paused: bool = False
+    """Whether the duration has pauses, as far as that is recorded."""
     step_word: str = "step"
     """Name of a step: "round" in federated training, else "step"."""
     steps: int = 0

@@ -63,6 +63,7 @@ class StepScan:
     Attributes:
         steps: number of the last step.
         state: current activity of the worker, if it is alive.
+        was_paused: whether a pause was read.
         last_loss: NaN if it was not finite.
         best_loss: the lowest that was read, also of steps that a resumed run has trained again.
         size: bytes of the log.
@@ -77,6 +78,7 @@ class StepScan:
         self._nanoseconds = 0.0
         self.steps = 0
         self.state: Status = "starting"
+        self.was_paused = False
         self.last_loss = self.best_loss = math.nan
         self._evaluation = b""
         self.size = 0
@@ -184,6 +186,7 @@ class StepScan:
             self._take_event(line)
         else:
             self.state = _STATES.get(kind[1], self.state)
+            self.was_paused = self.was_paused or kind[1] == b"paused"
             if kind[1] == b"evaluation":
                 self._evaluation = line
 

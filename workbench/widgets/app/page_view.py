@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.compare import Comparison, RunComparison
 from workbench.controller.jobs.comparison_job import ComparisonJob
-from workbench.controller.jobs.job import Job, is_of, model_of, worker_pids
+from workbench.controller.jobs.job import Job, is_of, model_of, trains, worker_pids
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.recorded_runs.result_table import comparison_table, result_table
 from workbench.controller.state import State
@@ -68,8 +68,8 @@ class PageView(View):
         """The step that was shown when a job began to be prepared."""
         self._compared: ComparisonJob | None = None
         """The last comparison of this page, once it has ended."""
-        self._model = ""
-        """Name of the chosen model."""
+        self._model: Model | None = None
+        """The chosen model."""
 
     def worker_pids(self) -> list[int]:
         """Process ids of the workers of the job in progress, whoever started them."""
@@ -81,14 +81,18 @@ class PageView(View):
         compared, ratios = self._comparison.comparison, self._comparison.ratios
         runs = {} if compared is None else compared.runs
         models = sorted({str(run.spec["model"]) for run in runs.values()})
+        model = self._model
+        is_other = model is not None and not all(trains(run, model) for run in runs.values())
         of = ", ".join(models)
-        is_other = bool(self._model and models and models != [self._model])
-        self._comparison.charts.caption = other_model(of, self._model) if is_other else ""
+        if model is not None and models == [model.name] and is_other:
+            of = f"another {of}"
+        chosen = "" if model is None else model.name
+        self._comparison.charts.caption = other_model(of, chosen) if is_other else ""
         ratios.subject = of if is_other else ""
         if not ratios.summary or not models or is_other:  # or not yet of what is shown
             self._bar.show_verdict("", "")
             return
-        other = f"{of}: " if models != [self._model] else ""
+        other = "" if models == [chosen] else f"{of}: "
         self._bar.show_verdict(f"{other}{ratios.summary}", ratios.verdict)
 
     def show_state(self, state: State) -> None:
@@ -101,7 +105,7 @@ class PageView(View):
             self._started_from = self._bar.selected
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
-        self._model = "" if model is None else model.name
+        self._model = model
         shown = model_of(self._compared)
         if model is not None and self._compared is not None and not is_of(self._compared, model):
             if self._comparison.comparison is self._compared.comparison:

@@ -12,6 +12,8 @@ import traitlets
 from workbench.artifacts.footprint import Estimate
 from workbench.controller import Controller, State
 from workbench.controller.footprint_prediction import ArtifactsWithFootprint
+from workbench.controller.forms.setting_fields import ARTIFACT_FIELDS
+from workbench.controller.forms.typed_settings import OF_ARTIFACTS
 from workbench.controller.model.inspection import LayerRow
 from workbench.controller.setup import ARTIFACT_SETTINGS
 from workbench.controller.view import View
@@ -26,12 +28,6 @@ from workbench.widgets.page.standalone_step import StandaloneStep
 from workbench.widgets.train.settings_form import SettingsForm
 from workbench.widgets.train.task_section import sections
 
-SHOWN = (
-    *("loss", "optimizer", "batch_size"),
-    *("weight_decay", "max_grad_norm", "gradient_accumulation", "label_sparsity"),
-    *("lora", "lora.rank", "lora.alpha", "lora.targets", "lora.seed"),
-)
-"""Settings that artifacts or their footprint depend on; requires_grad is the tree."""
 TYPING_S = 1.0
 """Time without a change after which typed settings are considered complete."""
 
@@ -81,7 +77,7 @@ class ArtifactBuilder(StandaloneStep):
         alone = self._begin(controller)
         typed = self.controller.typed
         self.tree = ParameterTree(typed)
-        self.form = SettingsForm(typed, only=SHOWN)
+        self.form = SettingsForm(typed, only=ARTIFACT_FIELDS)
         self.button = GenerateButton()
         self.footprint = FootprintView()
         self.profiler = GenerateButton(label=PROFILE, primary=False)
@@ -155,7 +151,7 @@ class ArtifactBuilder(StandaloneStep):
     def can_generate(self) -> bool:
         """Whether a model is loaded, and no setting that its artifacts depend on is wrong or does
         not fit its data."""
-        wrong = {*SHOWN, "requires_grad"} & {*self.controller.typed.problems}
+        wrong = {*OF_ARTIFACTS} & {*self.controller.typed.problems}
         return self.model is not None and not wrong
 
     def _on_typed(self) -> None:

@@ -60,7 +60,7 @@ class ModelFields:
             label="Dataset",
             list_label="Datasets",
             placeholder="that of the sample, or X, y",
-            description="A sample, a file, a name of the notebook, or two: inputs, target",
+            description="A sample, a file, or names of the notebook: inputs, then target",
         )
         self.target = ChoiceField(
             lambda _: target_options(self.dataset.value),

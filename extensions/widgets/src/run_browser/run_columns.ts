@@ -127,10 +127,12 @@ function fillSteps(row: RunRow): (Node | string)[] {
   return under ? [steps, element("small", {}, under)] : [steps];
 }
 
-/** What another engine of a comparison took is no time of this one. */
+/** What another engine of a comparison took, or a pause, is no time of this run. */
 function fillDuration(row: RunRow): (Node | string)[] {
   const text = known(row.durationS, formatDuration);
-  return row.comparison && row.durationS !== null ? [text, element("small", { title: "The turns of the other engines included." }, "with turns")] : [text];
+  if (row.durationS === null) return [text];
+  const [note, title] = row.comparison ? ["with turns", "The turns of the other engines included."] : ["with pauses", "The time in which it was paused included."];
+  return row.comparison || row.wasPaused ? [text, element("small", { title }, note)] : [text];
 }
 
 function fillStarted(row: RunRow): (Node | string)[] {

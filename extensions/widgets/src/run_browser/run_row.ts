@@ -34,6 +34,8 @@ export interface RunRow {
   samplesPerS: number | null;
   /** What other programs used of the cores, where that makes the throughput doubtful; else empty. */
   disturbance: string;
+  /** Whether the duration has pauses. */
+  wasPaused: boolean;
   /** Whether it is known what other programs used of the cores. */
   loadKnown: boolean;
   /** Whether best loss, throughput and curve are of a sample of the steps. */

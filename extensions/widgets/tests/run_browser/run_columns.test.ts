@@ -66,6 +66,14 @@ describe("the throughput", () => {
   });
 });
 
+describe("the duration", () => {
+  it("says what it has besides the run's own time", () => {
+    expect(text("durationS", row("a", { durationS: 5 }))).not.toContain("with");
+    expect(text("durationS", row("a", { durationS: 5, wasPaused: true }))).toMatch(/with pauses$/);
+    expect(text("durationS", row("a", { durationS: 5, comparison: "b" }))).toMatch(/with turns$/);
+  });
+});
+
 describe("the columns", () => {
   it("are the name alone where status and start would be cut beside a curve", () => {
     const keys = (width: number) => columnsThatFit(width).map(({ key }) => key);

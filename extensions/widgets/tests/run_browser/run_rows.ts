@@ -27,6 +27,7 @@ export function row(id: string, more: Partial<RunRow> = {}): RunRow {
     testLoss: null,
     samplesPerS: 1234,
     disturbance: "",
+    wasPaused: false,
     loadKnown: true,
     sampled: false,
     complete: true,
