@@ -18,8 +18,10 @@ export function runNames(curves: readonly { label: string; detail: string }[]): 
     const sameDay = start.slice(0, at) === before;
     before = start.slice(0, at);
     const { label } = curves[index]!;
-    const time = sameDay ? start.slice(at) : start;
-    const shown = label.endsWith(time) ? [label] : [label, time];
+    const clock = BETWEEN + start.slice(at);
+    // Runs that differ in nothing else have it in their labels.
+    const named = label.endsWith(clock) ? label.slice(0, -clock.length) : label;
+    const shown = [named, sameDay ? start.slice(at) : start];
     return (index === 0 ? [model, ...shown] : shown).join(BETWEEN);
   });
   return names.join("; ");

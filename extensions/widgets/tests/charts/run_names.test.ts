@@ -18,6 +18,8 @@ describe("the titles of runs in one line", () => {
     const other = curve("digits-mlp · pytorch · 23 Nov 22:08:35", "pytorch · 22:08:35");
     expect(runNames([one, other])).toBe("digits-mlp · pytorch · lr 0.1 · 23 Nov 22:08:25; pytorch · 22:08:35");
     expect(runNames([curve(one.detail, one.detail)])).toBe(one.detail);
+    const first = curve(one.detail, "pytorch · 22:08:25");
+    expect(runNames([first, other])).toBe("digits-mlp · pytorch · 23 Nov 22:08:25; pytorch · 22:08:35");
   });
 
   it("stay whole for one run, for several models and for names given by a user", () => {
