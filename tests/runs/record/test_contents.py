@@ -10,6 +10,7 @@ import workbench as wb
 from workbench.compare import compare_runs
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run
+from workbench.runs.continuation.replaced_model import replace_model
 from workbench.runs.record.contents import mark_of_data, shapes_of_model, structure_of_model
 
 PATIENCE_S = 60
@@ -61,3 +62,11 @@ def test_what_is_not_recorded_is_empty(damage: str | None) -> None:
     if damage is not None:
         (folder.model_path / "model.json").write_text(damage)
     assert (shapes_of_model(folder), structure_of_model(folder)) == ("", "")
+
+
+def test_a_model_that_replaces_the_recorded_one_is_noticed() -> None:
+    folder = trained(6, LABELS).folder
+    assert structure_of_model(folder).startswith("Linear; ")
+    other = nn.Sequential(nn.Linear(6, 2), nn.Tanh())
+    replace_model(folder, wb.load_model(other, example_inputs=ROWS[:2], name="net"))
+    assert structure_of_model(folder).startswith("Linear, Tanh; ")

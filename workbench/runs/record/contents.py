@@ -24,7 +24,14 @@ def shapes_of_model(folder: RunFolder) -> str:
     Args:
         folder: of the run. No code that it names is executed.
     """
-    return _shapes(folder.model_path)
+    specs = _specs(folder)
+    try:
+        sides = [
+            [_row_text(shape) for _, shape, _ in specs[side]] for side in ("inputs", "outputs")
+        ]
+    except (LookupError, TypeError, ValueError):
+        return ""
+    return _text(sides)
 
 
 def structure_of_model(folder: RunFolder) -> str:
@@ -33,7 +40,9 @@ def structure_of_model(folder: RunFolder) -> str:
     Args:
         folder: of the run. No code that it names is executed.
     """
-    return _structure(folder.model_path)
+    specs = _specs(folder)
+    found = specs.get("structure") if isinstance(specs, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 def mark_of_data(folder: RunFolder) -> str:
@@ -44,27 +53,6 @@ def mark_of_data(folder: RunFolder) -> str:
         folder: of the run.
     """
     return _mark(folder.data_path)
-
-
-@functools.lru_cache(maxsize=1000)
-def _shapes(model: Path) -> str:
-    try:
-        specs: Any = read_json(model / "model.json")["source"]["specs"]
-        sides = [
-            [_row_text(shape) for _, shape, _ in specs[side]] for side in ("inputs", "outputs")
-        ]
-    except (OSError, WorkbenchError, LookupError, TypeError, ValueError):
-        return ""
-    return _text(sides)
-
-
-@functools.lru_cache(maxsize=1000)
-def _structure(model: Path) -> str:
-    try:
-        found: Any = read_json(model / "model.json")["source"]["specs"]["structure"]
-    except (OSError, WorkbenchError, LookupError, TypeError):
-        return ""
-    return found if isinstance(found, str) else ""
 
 
 def shapes_of(model: Model) -> str:
@@ -79,6 +67,24 @@ def _text(sides: Sequence[Sequence[str]]) -> str:
 
 def _row_text(shape: Sequence[int | str]) -> str:
     return "×".join(map(str, shape[1:])) or "1"  # noqa: RUF001
+
+
+def _specs(folder: RunFolder) -> Any:
+    """Of the module that it trained, as recorded; None if they are not."""
+    path = folder.model_path / "model.json"
+    try:
+        # A resumed run may be given another model.
+        return _read_specs(path, path.stat().st_mtime_ns)
+    except OSError:
+        return None
+
+
+@functools.lru_cache(maxsize=1000)
+def _read_specs(path: Path, _: int) -> Any:
+    try:
+        return read_json(path)["source"]["specs"]
+    except (OSError, WorkbenchError, LookupError, TypeError):
+        return None
 
 
 @functools.lru_cache(maxsize=1000)
