@@ -12,7 +12,7 @@ from tests.runs.written import steps, write_run
 from workbench.compare import load_comparison
 from workbench.compare.lockstep import make_plan
 from workbench.compare.record import ComparisonRecord
-from workbench.compare.recorded_throughputs import record_throughputs
+from workbench.compare.recorded_throughputs import record_interrupted, record_throughputs
 from workbench.machine.load import Load
 from workbench.runs import Run
 from workbench.runs.listing.read_row import RowReader
@@ -51,6 +51,18 @@ def test_its_runs_have_its_figures_in_lists_too() -> None:
     assert row.samples_per_s == second.samples_per_s
     assert row.disturbance == "other programs used 1.2 of 2 cores"
     assert (second.summary or {})["status"] == "completed"
+
+
+def test_a_comparison_that_ended_with_its_process_is_recorded_once_it_is_found() -> None:
+    comparison, first, second = compared()
+    assert first.samples_per_s == 1.0
+    for run in (first, second):
+        run.folder.write_summary({**(run.summary or {}), "status": "interrupted"})
+    record_interrupted(comparison)
+    table = load_comparison(comparison).table()
+    assert [first.samples_per_s, second.samples_per_s] == list(table["samples_per_s"])
+    said = load_comparison(comparison).verdict().sentence
+    assert "All were interrupted, at step 42 of 42." in said
 
 
 def test_a_run_that_was_resumed_or_deleted_since_keeps_its_own() -> None:

@@ -22,6 +22,8 @@ GROUPS = ("machine", "versions")
 NO_CAUSES = ("engine", "versions.", "machine.", "samples")
 """The first part of entries that are no settings of a person: the engine is in the names of
 runs."""
+OF_CONTENT = {"samples.shapes": "model", "samples.structure": "model", "samples.content": "dataset"}
+"""Entries that tell what else has the same name, by the entry of the name."""
 NOT_USED = "not used"
 """In place of a setting that the run did not use, as an option of another engine: it explains no
 difference."""

@@ -26,6 +26,17 @@ def record_throughputs(comparison_id: str) -> None:
                 _record(comparison.runs[engine], speed.samples_per_s, comparison.load)
 
 
+def record_interrupted(comparison_id: str) -> None:
+    """The same once of a comparison that ended with the process that drove it."""
+    with contextlib.suppress(RunFolderError):
+        if comparison_id not in _recorded and load_comparison(comparison_id).ended:
+            _recorded.add(comparison_id)
+            record_throughputs(comparison_id)
+
+
+_recorded = set[str]()
+
+
 def _record(run: Run, samples_per_s: float, load: Load | None) -> None:
     folder = run.folder
     with contextlib.suppress(WorkbenchError, OSError):

@@ -76,7 +76,22 @@ def shortfalls(runs: Mapping[str, Run]) -> list[str]:
                 found.append(f"{name} has a record that cannot be read: {run.error}")
             case "stopped" | "interrupted" if (some_whole or behind) and _is_there(run):
                 found.append(f"{name} was {states[name]} at {place}")
-    return found
+    return found or _cut_together(runs, states)
+
+
+def _cut_together(runs: Mapping[str, Run], states: Mapping[str, str]) -> list[str]:
+    """A sentence where all runs were stopped or interrupted within a turn of each other."""
+    how = {*states.values()}
+    if not runs or len(how) > 1 or not how <= {"stopped", "interrupted"}:
+        return []
+    done, totals = zip(*(run.progress for run in runs.values()), strict=True)
+    if len({*totals}) > 1:
+        return []
+    first, last = min(done), max(done)
+    steps = f"{first:,} to {last:,}" if first < last else f"{first:,}"
+    subject = "All were" if len(runs) > 1 else "It was"
+    word = step_word(next(iter(runs.values())).spec)
+    return [f"{subject} {how.pop()}, at {word} {steps} of {totals[0]:,}."]
 
 
 def in_progress(runs: Mapping[str, Run]) -> list[str]:

@@ -76,7 +76,7 @@ def test_the_verdict_has_the_losses_the_differing_settings_and_the_speeds() -> N
         )
     )
     assert found.verdict().level == "unknown", "a learning rate changes no speed"
-    assert found.badge == "lowest test loss 0.2500: fast"
+    assert found.badge == "lowest final test loss 0.2500: fast"
     assert found.table()["test_loss"].tolist() == [0.5, 0.25]
 
 
@@ -105,7 +105,7 @@ def test_accuracies_decide_between_loss_functions() -> None:
         "highest first: pytorch · loss function cross_entropy: 75.0 %; "
         "fake · loss function nll: 9.2 %."
     )
-    assert found.badge.startswith("highest test accuracy 75.0 %: pytorch")
+    assert found.badge.startswith("highest final test accuracy 75.0 %: pytorch")
     assert [*found.deciding_losses.by_run.values()] == [0.75, 0.092]
     assert found.table()["test_accuracy"].tolist() == [0.75, 0.092]
     third = recorded("same", 0.25, engine="ondevice")
@@ -118,7 +118,7 @@ def test_where_there_is_no_accuracy_r2_decides() -> None:
     for run, r2 in zip(runs, (0.5, 0.75), strict=True):
         append(run.folder.events_path, [{**EVALUATION, "accuracy": None, "r2": r2}])
     found = compare_runs(runs)
-    assert found.badge.startswith("highest test R² 0.750: fake")
+    assert found.badge.startswith("highest final test R² 0.750: fake")
     assert "Final test R², highest first: fake · loss function l1: 0.750; pytorch" in (
         found.verdict().sentence
     )

@@ -121,6 +121,13 @@ def test_commas_between_thousands_are_read() -> None:
         ("epochs", "9" * 5000, f"'{'9' * 99}...{'9' * 99}' is too large."),
         ("learning_rate", "nan", "Must be a finite number."),
         ("learning_rate", "fast", "'fast' is not a number, such as 0.001 or 1e-3."),
+        ("learning_rate", "0,01x", "'0,01x' is not a number, such as 0.001 or 1e-3."),
+        ("learning_rate", "-0,1", "'-0,1' is not a number, such as 0.001 or 1e-3."),
+        (
+            "learning_rate",
+            "1,5e-3",
+            "'1,5e-3' is not a number, such as 0.001 or 1e-3. Write 1.5e-3.",
+        ),
         ("seed", "-3", "Must be 0 or more."),
         ("memory_limit_bytes", "much", "'much' is not a size, such as 500 MB or 2 GiB."),
         ("optimizer", "adam", "There is no 'adam'. Did you mean 'adamw'?"),

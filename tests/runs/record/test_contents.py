@@ -49,7 +49,10 @@ def test_other_layers_of_the_same_inputs_and_outputs_do_not_compare() -> None:
     first, wider = trained(6, LABELS), trained(6, LABELS, hidden=5)
     assert shapes_of_model(first.folder) == shapes_of_model(wider.folder)
     found = compare_runs([first, wider])
-    assert "different models: their speeds do not compare" in found.verdict().sentence
+    assert [*found.runs] == ["fake · 14 parameters", "fake · 47 parameters"]
+    said = found.verdict().sentence
+    assert "different models: their speeds do not compare" in said
+    assert "Settings that differ: layers of the model." in said
     before, after = found.differences().loc["samples.structure"]
     assert before.startswith("Linear; 14 parameters (")
     assert after.startswith("Linear, ReLU, Linear; 47 parameters (")

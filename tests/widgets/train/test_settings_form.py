@@ -78,6 +78,8 @@ def test_a_part_that_is_typed_while_its_switch_is_off_says_so() -> None:
     assert remark("epochs") == ""
     type_into(form, "steps", "2400")
     assert (remark("epochs"), remark("steps")) == ("Not used: Steps are given.", "")
+    type_into(form, "steps", "many")
+    assert remark("epochs") == "", "there is no number of steps in their place"
 
 
 def test_arguments_of_a_comparison_are_typed_too() -> None:

@@ -34,15 +34,15 @@ class FinalLosses(NamedTuple):
 
     @property
     def best(self) -> str:
-        """The best in a few words, as "lowest test loss 0.2031: lr 0.01"; empty where there is
-        none. What all names begin with is left out, as the end is cut off where there is little
+        """The best in a few words, as "lowest final test loss 0.2031: lr 0.01"; empty where none is
+        known. What all names begin with is left out, as the end is cut off where there is little
         room."""
         if not self.by_run:
             return ""
         name, value = next(iter(self.by_run.items()))
         one_start = len({each.partition(SEPARATOR)[0] for each in self.by_run}) == 1
         short = name.partition(SEPARATOR)[2] if one_start else ""
-        what = self.what.removeprefix("final ").removeprefix("last ")
+        what = self.what.removeprefix("last ")
         superlative = "lowest" if self.measure == "loss" else "highest"
         return f"{superlative} {what} {self.text(value)}: {short or name}"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.compare.columns import COLUMNS, TESTED
 from workbench.compare.differences import (
+    OF_CONTENT,
     differences_frame,
     differing,
     explaining,
@@ -225,9 +226,11 @@ class RunComparison:
 
     @property
     def _differing(self) -> list[str]:
-        """The settings that differ, without model and dataset; the engine only beside others."""
+        """The settings that differ, without the names of model and dataset; the engine only beside
+        others."""
         found = differing({name: settings_of(run) for name, run in self.runs.items()})
-        names = [name for name in found if explaining(name) and name not in ("model", "dataset")]
+        names = [name for name, of in OF_CONTENT.items() if name in found and of not in found]
+        names += [name for name in found if explaining(name) and name not in ("model", "dataset")]
         names += ["machine"] if any(name.startswith("machine.") for name in found) else []
         return ["engine", *names] if names and "engine" in found else names
 

@@ -18,6 +18,8 @@ FIRST = ("learning_rate", "batch_size", "optimizer", "length", "loss", "requires
 """Settings that come first in a name, in this order."""
 LAST = ("evaluate", "evaluate_every", "layer_statistics_every", "warmup_steps", "threads")
 """Settings that are in a name only where no others differ."""
+STRUCTURE = "samples.structure"
+"""Of modules of the same name the number of parameters is in the names of their runs."""
 LONGEST = 40
 """Of the settings in a name, in characters."""
 SEPARATOR = " · "
@@ -78,6 +80,8 @@ def _setting_texts(runs: Sequence[Run], *, few: bool = False) -> list[str]:
             others differ.
     """
     found = differing({str(place): settings_of(run) for place, run in enumerate(runs)})
+    if len({*map(_parameters, found.get(STRUCTURE, {}).values())}) < 2:
+        found.pop(STRUCTURE, None)
     every_name = sorted(filter(_in_names, found), key=_importance)
     names = [name for name in every_name if name not in LAST] or ([] if few else every_name)
     if few and len(names) > MOST_SETTINGS:
@@ -96,10 +100,17 @@ def _setting_texts(runs: Sequence[Run], *, few: bool = False) -> list[str]:
 
 
 def _in_names(name: str) -> bool:
-    return explaining(name) and name not in ("model", "dataset")
+    return name == STRUCTURE or (explaining(name) and name not in ("model", "dataset"))
+
+
+def _parameters(structure: str) -> str:
+    """The number of parameters of a module, as "307 parameters", of what is recorded of it."""
+    return structure.partition("; ")[2].partition(" (")[0]
 
 
 def _importance(name: str) -> int:
+    if name == STRUCTURE:
+        return -1
     return FIRST.index(name) if name in FIRST else len(FIRST)
 
 
@@ -109,6 +120,8 @@ def _text(found: Mapping[str, Mapping[str, str]], names: Sequence[str], run: str
 
 
 def _said(name: str, text: str) -> str:
+    if name == STRUCTURE:
+        return _parameters(text)
     unset = text == setting_text(name, None)  # in words that need no label
     return text if unset else f"{short_label(name)} {text}".strip()
 

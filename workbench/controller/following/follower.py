@@ -6,7 +6,9 @@ import math
 import time
 from collections.abc import Callable
 
+from workbench.chart_series.evaluations import Evaluations
 from workbench.chart_series.incidents import IncidentWatch
+from workbench.controller.following.risen_losses import risen_losses
 from workbench.controller.following.update_pace import always, next_update
 from workbench.controller.jobs.comparison_job import ComparisonJob
 from workbench.controller.jobs.job import Job, ended_early
@@ -81,6 +83,7 @@ class Follower:
         self._done_steps: dict[str, int] = {}
         self._epochs: dict[str, int] = {}
         self._losses: dict[str, IncidentWatch] = {}
+        self._evaluations: dict[str, Evaluations] = {}
         self._total_steps = 0
         self._started = time.monotonic()
         """When the comparison, or the engine that started last, has started."""
@@ -141,8 +144,10 @@ class Follower:
                 self._total_steps = run.progress.total_steps
                 self._view.show_total_steps(self._total_steps)
             points = self._readers[engine].poll()
+            evaluations = self._evaluations.setdefault(engine, Evaluations())
             if points.restored_step is not None:
                 self._done_steps[engine] = points.restored_step
+                evaluations.cut(points.restored_step)
                 if engine in self._losses:
                     self._losses[engine].cut(points.restored_step)
             if len(points.step):
@@ -152,6 +157,7 @@ class Follower:
                 losses.add(points.step, points.loss, points.samples)
                 self._done_steps[engine] = int(points.step[-1])
                 self._epochs[engine] = int(points.epoch[-1])
+            evaluations.add(points.events)
             self._view.add_points(engine, points)
 
     def _state(self, status: str) -> State:
@@ -159,7 +165,7 @@ class Follower:
         if status in ENDED:
             level, message, detail = self._last_level(status), self.job.outcome, self._duration
             divergence = self._divergence
-            message = "\n".join([*divergence, message])
+            message = "\n".join([*divergence, message, *self._risen])
             if level == "done" and (caveat := DIVERGED if divergence else self.job.caveat):
                 level = "paused"
         else:
@@ -208,6 +214,13 @@ class Follower:
             for incident in losses.incidents
             if incident.kind == "diverged"
         ]
+
+    @property
+    def _risen(self) -> list[str]:
+        """See `risen_losses`."""
+        if not self.job.runs:
+            return []
+        return risen_losses(self._evaluations, step_word(next(iter(self.job.runs.values())).spec))
 
     @property
     def _share(self) -> float:

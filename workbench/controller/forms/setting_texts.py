@@ -41,7 +41,8 @@ LEAST_BYTES = 10**6
 """A smaller size needs its unit: 500 alone is more likely meant in MB."""
 MOST_DIGITS = 1000
 """Of an integer: no setting takes so large a number, and Python reads at most 4300."""
-COMMA = re.compile(r"([+-]?\d+),(\d+)(.*)")
+COMMA = re.compile(r"([+-]?\d+),(\d+)((?:e[+-]?\d+)?\s*(?:[kmg]i?)?b?)", re.IGNORECASE)
+"""A number with a decimal comma, with an exponent or a unit of a size."""
 
 
 class ReadSettings(NamedTuple):
@@ -270,7 +271,7 @@ def _plain(digits: str) -> str:
 def _decimal_point_hint(text: str) -> str:
     """Hint to write a decimal point, if the text is a number with a decimal comma."""
     found = COMMA.fullmatch(text)
-    if not found:
+    if not found or text.startswith("-"):  # no setting is negative
         return ""
     thousands = f" or {_plain(text)}" if WHOLE.fullmatch(text) else ""
     return f" Write {found[1]}.{found[2]}{found[3]}{thousands}."

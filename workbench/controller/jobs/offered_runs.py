@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from workbench.compare.recorded_throughputs import record_interrupted
 from workbench.controller.jobs.job import Job
 from workbench.controller.jobs.model_to_resume import is_in_notebook
 from workbench.controller.jobs.next_engines import next_engines
@@ -68,6 +69,7 @@ def offers(names: Mapping[str, Any]) -> list[Offer]:
         else:
             text = f"The comparison of {comparison.title} {_place(run)}"
             found.setdefault(comparison.id, Offer(comparison.id, "open", text, run))
+            record_interrupted(comparison.id)
     return list(found.values())[:OFFERED]
 
 

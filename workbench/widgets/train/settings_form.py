@@ -74,7 +74,9 @@ class SettingsForm(anywidget.AnyWidget):
                 {
                     "title": group.title,
                     "folded": group.folded,
-                    "fields": [_record(field, self._typed.texts) for field in fields],
+                    "fields": [
+                        _record(field, self._typed.texts, self._typed.problems) for field in fields
+                    ],
                 }
                 for group in groups
                 if (fields := [each for each in group.fields if self._shows(each.name)])
@@ -94,17 +96,19 @@ class SettingsForm(anywidget.AnyWidget):
                 self._typed.type(name, text)
 
 
-def _record(field: SettingField, texts: Mapping[str, str]) -> dict[str, Any]:
+def _record(
+    field: SettingField, texts: Mapping[str, str], problems: Collection[str]
+) -> dict[str, Any]:
     record = {**field._asdict(), "choices": list(field.choices)}
-    record["remark"] = _remark(field.name, texts) if texts.get(field.name) else ""
+    record["remark"] = _remark(field.name, texts, problems) if texts.get(field.name) else ""
     return record
 
 
-def _remark(name: str, texts: Mapping[str, str]) -> str:
+def _remark(name: str, texts: Mapping[str, str], problems: Collection[str]) -> str:
     """Why a text that is typed has no effect, or what it needs, in a sentence; empty: nothing."""
     if not applies(name, texts):
         return f"Not used while {FIELDS[name.partition('.')[0]].label} is {NO}."
-    if name == "epochs" and texts.get("steps"):
+    if name == "epochs" and texts.get("steps") and not {"steps", "epochs"} & {*problems}:
         return f"Not used: {FIELDS['steps'].label} are given."
     if name == "loss" and texts["loss"] == "nll":
         return "For log-probabilities, as of LogSoftmax; for other outputs choose cross_entropy."

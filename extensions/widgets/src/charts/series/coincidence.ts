@@ -40,7 +40,7 @@ function shownValues({ overview }: Curve, low: number, high: number, logarithmic
 function coincide(one: Part, other: Part): boolean {
   const [a, b] = [one.values, other.values];
   const count = Math.min(a.length, b.length);
-  if (count < LEAST || count < 0.9 * Math.max(a.length, b.length)) return false;
+  if (count < LEAST) return false;
   if (one.stride !== other.stride || one.start !== other.start) return false;
   let [low, high] = [Infinity, -Infinity];
   for (const value of a.subarray(0, count)) {

@@ -58,6 +58,12 @@ export class Camera {
     this.y = -MARGIN / this.scale;
   }
 
+  /** Moves a scene that is narrow enough to where nothing of it is above or below what covers the lower right corner. */
+  moveBeside(scene: Size, surface: Size, covered: Size): void {
+    const width = (surface.width - covered.width) / this.scale;
+    if (covered.width && scene.width <= width) this.x = Math.min(0, Math.max(this.x, scene.width - width));
+  }
+
   /** Moves as little as shows a box whole, and not under what covers the lower right corner. */
   reveal(box: Point & Size, surface: Size, covered: Size = { width: 0, height: 0 }): void {
     const [width, height] = [surface.width / this.scale, surface.height / this.scale];

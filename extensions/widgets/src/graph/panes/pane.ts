@@ -127,6 +127,7 @@ export class Pane {
         // Of a group that is larger than the surface, the corner may be empty.
         const first = this.scene && this.scene.box.get(step(this.scene, -group, "down") ?? -group);
         if (first) this.camera.reveal(first, this.visible, this.minimap.covered);
+        this.moveBesideMap();
       }
       this.redraw();
       this.listener.onOpened(this.open);
@@ -155,7 +156,12 @@ export class Pane {
       this.camera.y = box.y + box.height / 2 - height / 2 / 0.8;
     }
     this.camera.reveal(box, this.visible, this.minimap.covered);
+    this.moveBesideMap();
     this.redraw();
+  }
+
+  private moveBesideMap(): void {
+    if (this.scene) this.camera.moveBeside(this.scene, this.size, this.minimap.covered);
   }
 
   /** Brings what is selected out from under the details, which may have grown over it. */
@@ -282,7 +288,10 @@ export class Pane {
     if (!size.width || !size.height) return;
     if (this.scene && this.inView === "beginning") this.camera.begin(this.scene, size, READABLE, this.minimap.size);
     else if (this.scene && this.inView === "whole") this.camera.fit(this.scene, this.visible);
-    else this.camera.x += (this.seenWidth - size.width) / 2 / this.camera.scale;
+    else {
+      this.camera.x += (this.seenWidth - size.width) / 2 / this.camera.scale;
+      this.moveBesideMap();
+    }
     this.seenWidth = size.width;
     this.redraw();
   }

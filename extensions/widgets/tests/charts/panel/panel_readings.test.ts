@@ -31,3 +31,12 @@ describe("the value of a metric past the end of a curve", () => {
     expect([metric.valueText("whole"), metric.valueText("stopped")]).toEqual(["95.0", "90.0 at step 4"]);
   });
 });
+
+describe("curves that look like one", () => {
+  it("are told up to where the shorter ends, however far the other goes on", () => {
+    const losses = Array.from({ length: 40 }, (_, at) => 1 / (at + 1));
+    const store = storeOf(part("ahead", 0, losses), part("behind", 0, losses.slice(0, 12)), part("third", 0, losses.slice(0, 12)));
+    const state = new ViewState(store, { ...CONTEXT, curves: () => ["ahead", "behind", "third"].map((key) => look(key)) });
+    expect(new PanelReadings("loss", state).coincidenceText(false)).toBe("curves coincide up to step 12");
+  });
+});

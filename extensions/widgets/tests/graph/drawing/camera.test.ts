@@ -23,6 +23,17 @@ describe("the first view of a graph", () => {
     }
   });
 
+  it("moves a graph that fits beside the map there", () => {
+    const camera = new Camera();
+    camera.x = -90;
+    camera.moveBeside({ width: 400, height: 9000 }, surface, map);
+    expect(camera.toSurface({ x: 400, y: 0 }).x).toBeCloseTo(surface.width - map.width);
+    camera.moveBeside({ width: 490, height: 9000 }, surface, map);
+    expect(camera.toSurface({ x: 400, y: 0 }).x).toBeCloseTo(surface.width - map.width);
+    camera.moveBeside({ width: 300, height: 9000 }, surface, { width: 0, height: 0 });
+    expect(camera.toSurface({ x: 400, y: 0 }).x).toBeCloseTo(surface.width - map.width);
+  });
+
   it("stays in the middle where there is no room beside the map", () => {
     const camera = new Camera();
     camera.begin({ width: 800, height: 9000 }, surface, 0.55, map);
