@@ -53,3 +53,9 @@ def test_what_they_compute_does(first: nn.Module, second: nn.Module) -> None:
 def test_of_many_layers_the_first_are_named() -> None:
     many = nn.Sequential(*[nn.ReLU() for _ in range(9)])
     assert structure_of(many).startswith("ReLU, ReLU, ReLU, ReLU, ReLU, ReLU, …; 0 parameters (")
+
+
+def test_a_layer_without_what_its_repr_reads_has_a_structure_too() -> None:
+    layer = nn.Linear(3, 2)
+    del layer.in_features
+    assert structure_of(layer).startswith("Linear; 8 parameters (")

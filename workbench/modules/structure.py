@@ -33,7 +33,7 @@ def _parts(module: torch.nn.Module) -> Iterator[str]:
         kind = type(each)
         yield f"{name} {kind.__qualname__}"
         if _is_of_pytorch(kind):
-            yield each.extra_repr()
+            yield _options(each)
         classes |= dict.fromkeys(base for base in kind.__mro__ if not _is_of_pytorch(base))
     for name, parameter in module.named_parameters():
         yield f"{name} {[*parameter.shape]}"
@@ -42,6 +42,15 @@ def _parts(module: torch.nn.Module) -> Iterator[str]:
             if isinstance(value, FunctionType):
                 yield name
                 yield from _code_parts(value.__code__)
+
+
+def _options(layer: torch.nn.Module) -> str:
+    """Those of a layer of PyTorch, as its repr has them; empty where a user took away what it
+    reads."""
+    try:
+        return layer.extra_repr()
+    except AttributeError:
+        return ""
 
 
 def _is_of_pytorch(kind: type) -> bool:
