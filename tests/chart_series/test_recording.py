@@ -175,23 +175,24 @@ def test_a_loss_that_explodes_and_stays_rough_is_pointed_at() -> None:
     assert [(incident.kind, incident.step) for incident in one.incidents] == [("leap", 2)]
 
 
-def test_smoothing_is_the_mean_weighted_by_age() -> None:
-    step = np.array([1.0, 2.0, 3.0, 4.0])
+def test_smoothing_is_the_mean_of_the_last_steps() -> None:
+    step = np.array([1.0, 2.0, 3.0, 7.0])
     values = np.array([1.0, 5.0, np.nan, 8.0])
-    found = smoothed(step, values, 3.0)
-    weights = 0.5 ** (4 - step[[0, 1, 3]])  # (3 - 1) / (3 + 1) a step
-    # The value after a gap stands for the steps since the one before.
-    weights[2] = (1 - 0.5**2) / (1 - 0.5)
-    expected = float((weights * values[[0, 1, 3]]).sum() / weights.sum())
-    assert found[3] == pytest.approx(expected, rel=1e-12)
-    assert found[2] == found[1]
+    # The last point stands for the steps since the one before it.
+    expected = [1.0, 3.0, 3.0, (5.0 + 4 * 8.0) / 5]
+    np.testing.assert_allclose(smoothed(step, values, 6.0), expected, rtol=1e-12)
+    assert smoothed(step[:1], values[:1], 6.0).tolist() == [1.0]
+    assert np.isnan(smoothed(step[:2], np.array([np.nan, np.inf]), 6.0)).all()
+    assert smoothed(np.empty(0), np.empty(0), 6.0).tolist() == []
     for unchanged in (0, 1):
         np.testing.assert_array_equal(smoothed(step, values, unchanged), values)
 
 
-def test_smoothing_is_the_exponential_average_of_pandas() -> None:
+def test_smoothing_is_the_rolling_mean_of_pandas() -> None:
     values = np.random.default_rng(0).standard_normal(100)
-    expected = pd.Series(values).ewm(span=20).mean()
+    values[3] = 1e30  # a leap, which later means forget
+    expected = pd.Series(values).rolling(20, min_periods=1).mean().to_numpy(copy=True)
+    expected[23:] = [values[at - 19 : at + 1].mean() for at in range(23, 100)]
     np.testing.assert_allclose(smoothed(np.arange(1.0, 101.0), values, 20), expected, rtol=1e-9)
 
 

@@ -13,12 +13,10 @@ representative, and the median over the rounds of a run, which are as long, is t
 
 
 def smoothed(step: np.ndarray, values: np.ndarray, over_steps: float) -> np.ndarray:
-    """Exponential moving average of span `over_steps`; NaN where nothing is known yet.
+    """Mean of the last `over_steps` steps up to each point; NaN where none of them is finite.
 
-    Its values are on average as old as those of a plain mean over `over_steps` steps: the weight of
-    a value falls by (span - 1) / (span + 1) a step, as in `pandas.DataFrame.ewm`. Early values are
-    divided by the weights so far, as Adam's moments are (D. P. Kingma, J. Ba, Adam, 2015, section
-    3), so that the curve does not begin at zero. Values that are not finite are ignored.
+    A point stands for the steps since the one before it. Values that are not finite are passed
+    over. Each mean is a sum of its own: a loss that leapt has no part in later ones.
 
     Args:
         step: (points,) ascending.
@@ -27,19 +25,17 @@ def smoothed(step: np.ndarray, values: np.ndarray, over_steps: float) -> np.ndar
     """
     if over_steps <= 1:
         return np.asarray(values, np.float64)
-    a_step = (over_steps - 1) / (over_steps + 1)
+    finite = np.isfinite(values)
+    lengths = np.where(finite, np.diff(step, prepend=2 * step[:1] - step[1:2]), 0.0)
+    if len(step) == 1:
+        lengths = finite.astype(np.float64)
+    weighted = lengths * np.where(finite, values, 0.0)
+    first = np.searchsorted(step, step - over_steps, "right")
     found = np.full(len(values), np.nan)
-    total = weight = 0.0
-    before = float(step[0]) if len(step) else 0.0
-    for index, (at, value) in enumerate(zip(step.tolist(), values.tolist(), strict=True)):
-        decay = a_step ** max(at - before, 0.0) if index else 0.0
-        if np.isfinite(value):
-            gain = 1.0 - decay if index else 1.0 - a_step
-            total = decay * total + gain * value
-            weight = decay * weight + gain
-            before = at
+    for index, start in enumerate(first.tolist()):
+        weight = lengths[start : index + 1].sum()
         if weight > 0:
-            found[index] = total / weight
+            found[index] = weighted[start : index + 1].sum() / weight
     return found
 
 

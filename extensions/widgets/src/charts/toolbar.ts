@@ -33,7 +33,7 @@ export class Toolbar {
       this.axis.append(element("option", { value: name }, option));
     }
     this.axis.addEventListener("change", () => listener.onAxis(this.axis.value as AxisName));
-    this.slider.title = "Loss: an exponential moving average, as late as a mean over so many steps. Throughput: a mean over as many, or more in a long run";
+    this.slider.title = "Loss: a mean of so many steps. Throughput: a mean of as many, or of more in a long run";
     this.slider.addEventListener("input", () => {
       listener.onSmoothing(this.offered[Number(this.slider.value)] ?? 0);
     });

@@ -25,7 +25,7 @@ export interface HorizontalAxis {
 /** Name of a step: a round in federated training. */
 export type StepName = "step" | "round";
 
-/** Over what an exponential mean is, whose weights fall off: "over about 20 steps". */
+/** Over what a mean is, whose points may stand for several steps each: "over about 20 steps". */
 export function aboutSteps(steps: number, stepName: StepName): string {
   return `over about ${formatWhole(steps)} ${stepName}s`;
 }

@@ -11,26 +11,22 @@ export function offeredSmoothing(steps: number): number[] {
 }
 
 /**
- * Exponential moving average of span `overSteps`: its values are on average as old as those of a
- * plain mean over so many steps. Early values are divided by the weights so far, so that the curve
- * does not begin at zero. Values that are not finite are passed over.
+ * Mean of the last `overSteps` steps up to each point, which stands for the steps since the one before it. Values that are
+ * not finite are passed over. Each mean is a sum of its own: a loss that leapt has no part in later ones.
  */
 export function smoothed(step: Float64Array, values: Numbers, overSteps: number): Float64Array {
   if (overSteps <= 1) return Float64Array.from(values);
-  const aStep = (overSteps - 1) / (overSteps + 1);
   const found = new Float64Array(values.length).fill(Number.NaN);
-  let total = 0;
-  let weight = 0;
-  let before = step[0] ?? 0;
+  const lengthOf = (index: number): number => (index > 0 ? (step[index] as number) - (step[index - 1] as number) : step.length > 1 ? lengthOf(1) : 1);
+  let first = 0;
   for (let index = 0; index < values.length; index += 1) {
-    const value = values[index] as number;
-    const at = step[index] as number;
-    const decay = index ? aStep ** Math.max(at - before, 0) : 0;
-    if (Number.isFinite(value)) {
-      const gain = index ? 1 - decay : 1 - aStep;
-      total = decay * total + gain * value;
-      weight = decay * weight + gain;
-      before = at;
+    while ((step[first] as number) <= (step[index] as number) - overSteps) first += 1;
+    let [total, weight] = [0, 0];
+    for (let each = first; each <= index; each += 1) {
+      const value = values[each] as number;
+      if (!Number.isFinite(value)) continue;
+      total += lengthOf(each) * value;
+      weight += lengthOf(each);
     }
     if (weight > 0) found[index] = total / weight;
   }

@@ -9,13 +9,14 @@ describe("smoothed", () => {
     smoothed(floats(1, 2, 3, 9), floats(4, 4, 4, 4), 7).forEach((value) => expect(value).toBeCloseTo(4, 12));
   });
 
-  it("is the mean of all values so far, each weighted by its age in steps", () => {
-    const [over, values] = [3, [1, 5, 2, 8]];
-    const found = smoothed(floats(1, 2, 3, 4), floats(...values), over);
-    const weights = [3, 2, 1, 0].map((age) => 0.5 ** age); // (3 - 1) / (3 + 1) a step
-    const sum = weights.reduce((total, weight) => total + weight);
-    const expected = values.reduce((total, value, at) => total + value * (weights[at] as number), 0) / sum;
-    expect(found[3]).toBeCloseTo(expected, 12);
+  it("is the mean of the last steps, each point as long as the steps since the one before", () => {
+    expect([...smoothed(floats(1, 2, 3, 4), floats(1, 5, 2, 8), 3)]).toEqual([1, 3, 8 / 3, 5]);
+    expect(smoothed(floats(1, 2, 6), floats(1, 5, 2), 10)[2]).toBeCloseTo((1 + 5 + 4 * 2) / 6, 12);
+  });
+
+  it("forgets a value that leapt", () => {
+    const values = Float64Array.from({ length: 30 }, (_, at) => (at === 1 ? 1e30 : 2));
+    expect(smoothed(values.map((_, at) => at + 1), values, 10)[20]).toBe(2);
   });
 
   it("is late by as much as a plain mean over so many steps", () => {
