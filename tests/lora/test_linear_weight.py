@@ -122,6 +122,16 @@ def test_targets_that_cannot_be_adapted(options: dict[str, object], sentence: st
 
 
 @pytest.mark.fault
+def test_the_rank_that_is_advised_fits_all_targets() -> None:
+    layers = nn.Sequential(nn.Linear(12, 32), nn.Linear(32, 3))
+    shapes = {name: tuple(each.shape) for name, each in layers.named_parameters()}
+    linear = module_linear_weights(layers)
+    with pytest.raises(ConfigError, match=r"of '1\.weight', of shape \[3, 32\]\. Choose 3 or less"):
+        targeted_weights(linear, shapes, LoraOptions(rank=40))
+    targeted_weights(linear, shapes, LoraOptions(rank=3))
+
+
+@pytest.mark.fault
 def test_a_matrix_of_no_linear_layer_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"matches 'embedding\.weight' \[7, 8\], of no linear"):
         add_lora(Mixed(), LoraOptions(targets=("embedding.weight",), rank=2))

@@ -81,7 +81,7 @@ class StepsView(View):
         """That of the last job to end, see `State`."""
         self._running = self._last = self._forgotten = ""
         self._paused = False
-        self._recorded = ""
+        self.recorded = ""
         """What the step Compare shows that was recorded; empty: nothing."""
         typed.observe(self.update)
 
@@ -91,7 +91,7 @@ class StepsView(View):
 
     def show_recorded(self, what: str) -> None:
         """This is shown in the step Compare, until the next comparison; empty: no longer."""
-        self._recorded = what
+        self.recorded = what
         self.update()
 
     def steps(self) -> list[Step]:
@@ -111,7 +111,7 @@ class StepsView(View):
         running = ("compare" if state.compares else "train") if in_progress else ""
         paused = state.status == "paused"
         if running != self._running:
-            self._recorded = "" if running == "compare" else self._recorded
+            self.recorded = "" if running == "compare" else self.recorded
         if (running, paused) != (self._running, self._paused):
             self._running, self._paused = running, paused
             self.update()
@@ -217,8 +217,8 @@ class StepsView(View):
         title = name.capitalize()
         if self._running == name:
             return Step(name, title, "busy", "paused" if self._paused else "in progress")
-        if name == "compare" and self._recorded:
-            return Step(name, title, "ready", self._recorded)
+        if name == "compare" and self.recorded and not self._typed.wrong(name):
+            return Step(name, title, "ready", self.recorded)
         lack = self._lack(name)
         if lack:
             return Step(name, title, "needs", lack)

@@ -73,10 +73,11 @@ def node_costs(shown: GraphDescription, profile: Profile) -> NodeCosts:
     }
     by_name = {name: index for (name, _), index in places.items()}
     times: list[float | None] = [None] * len(shown.nodes)
-    matched = total = 0.0
+    matched = total = between = 0.0
     missed: dict[str, float] = {}
     for time in engine.times:
         if time.node == "":
+            between += time.us
             continue
         total += time.us
         own = time.provider == OWN_KERNELS
@@ -89,7 +90,10 @@ def node_costs(shown: GraphDescription, profile: Profile) -> NodeCosts:
         else:
             times[place] = (times[place] or 0.0) + time.us
             matched += time.us
-    said = _sentence(engine, shown.key, matched, total, missed)
+    step = f"{engine.engine}: {engine.step_ms:.2f} ms per step"
+    if between:
+        step = f"{step}, of which {_microseconds(between)} between nodes"
+    said = f"{step}; {_sentence(shown.key, matched, total, missed)}"
     return NodeCosts(
         engine.engine,
         tuple(times),
@@ -98,14 +102,9 @@ def node_costs(shown: GraphDescription, profile: Profile) -> NodeCosts:
     )
 
 
-def _sentence(
-    profile: EngineProfile, graph: str, matched: float, total: float, missed: dict[str, float]
-) -> str:
+def _sentence(graph: str, matched: float, total: float, missed: dict[str, float]) -> str:
     share = matched / total if total else 0.0
-    said = (
-        f"{profile.engine}: {profile.step_ms:.2f} ms per step; {100 * share:.0f} % of the "
-        f"operators' time is that of nodes of the {graph} graph."
-    )
+    said = f"{100 * share:.0f} % of the time of nodes is that of the {graph} graph."
     if not missed:
         return said
     worst = sorted(missed.items(), key=lambda item: -item[1])

@@ -109,11 +109,15 @@ def targeted_weights(
 def _rank_problems(
     weights: Iterable[LinearWeight], shapes: Mapping[str, tuple[int, ...]], options: LoraOptions
 ) -> list[str]:
+    exceeded = [weight for weight in weights if options.rank > weight.largest_rank]
+    if not exceeded:
+        return []
+    # All targets have the same rank.
+    smallest = min(exceeded, key=lambda weight: weight.largest_rank)
     return [
-        f"lora.rank={options.rank} is larger than a dimension of {weight.name!r}, of shape "
-        f"{list(shapes[weight.name])}. Choose {weight.largest_rank} or less, or targets without it."
-        for weight in weights
-        if options.rank > weight.largest_rank
+        f"lora.rank={options.rank} is larger than a dimension of {smallest.name!r}, of shape "
+        f"{list(shapes[smallest.name])}. Choose {smallest.largest_rank} or less, or targets "
+        "without it."
     ]
 
 

@@ -306,3 +306,28 @@ def test_a_refused_control_is_shown_and_the_job_goes_on(monkeypatch: pytest.Monk
     clock.now += 2e9
     clock.follower.poll()
     assert clock.states[-1].message.startswith("Training")
+
+
+def test_a_loss_that_leapt_and_stays_high_is_no_success_and_not_over_fitting() -> None:
+    losses = [2.3, 2e5] + [5.9] * 118
+    done = {"status": "completed", "steps": 120, "evaluation": {"loss": 9.0, "accuracy": 0.1}}
+    tests = [
+        {
+            "event": "evaluation",
+            "step": step,
+            "epoch": 1,
+            "samples": 4,
+            "seconds": 0.1,
+            "loss": loss,
+        }
+        for step, loss in ((50, 4.9), (120, 9.0))
+    ]
+    events = [STARTED, steps(1, [0.1] * 120, losses, batch_size=32), *tests]
+    run = write_run("a", events, done, steps=120)  # type: ignore[arg-type]
+    states: list[State] = []
+    Follower(Training.of(run), View(), states.append).poll()
+    [state] = states
+    assert (state.level, state.caveat) == ("paused", "loss leapt")
+    first, second = state.message.splitlines()
+    assert first.startswith("fake: loss leaps at step 2 and does not recover;")
+    assert second.startswith("Trained model-a on fake: 120 steps")

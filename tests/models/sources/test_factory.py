@@ -85,6 +85,7 @@ print(model.weights()["weight"].tobytes().hex())
         ("shop.nets:biuld", r"no 'biuld'.*'build'"),
         ("shop.nest:build", "Cannot import 'shop.nest'"),
         ("shop.nets:failing", "raised ValueError: no such thing"),
+        ("torch.nn:Linear", "'out_features'. A factory is called without arguments."),
         ("shop.nets:wrong", "returned str; it must return an nn.Module"),
         ("shop.nets:number", "is int, not a function"),
     ],

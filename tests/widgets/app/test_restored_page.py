@@ -550,3 +550,26 @@ def test_a_comparison_of_another_module_of_the_same_name_is_not_of_the_chosen_on
     assert page.comparison.ratios.subject == "another net"
     caption = "These charts are of another net; net is chosen for the next run."
     assert page.comparison.charts.caption == caption
+    # Of both nets together it is neither of another one.
+    other = wb.train(net(nn.Tanh()), data, engine="fake", steps=8).wait()
+    page.show(wb.compare_runs([*runs, other]))
+    until(lambda: page.comparison.charts.caption == "")
+    assert page.comparison.ratios.subject == ""
+
+
+def test_what_compare_shows_is_said_again_whenever_it_is_entered(make_page: MakePage) -> None:
+    page = make_page(model="digits-mlp")
+    page.set(steps=8)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    result = page.status.message
+    assert result.startswith("Trained digits-mlp")
+    runs = [wb.train("digits-mlp", engine="fake", steps=8, seed=seed).wait() for seed in (1, 2)]
+    page.show(wb.compare_runs(runs))
+    said = "The step Compare shows recorded runs."
+    until(lambda: page.status.message == said)
+    for _ in range(2):
+        page.step = "runs"
+        until(lambda: page.status.message == result)
+        page.step = "compare"
+        until(lambda: page.status.message == said)

@@ -231,6 +231,8 @@ class RunComparison:
         found = differing({name: settings_of(run) for name, run in self.runs.items()})
         names = [name for name, of in OF_CONTENT.items() if name in found and of not in found]
         names += [name for name in found if explaining(name) and name not in ("model", "dataset")]
+        if sum(name.startswith("lora.") for name in names) > 1:  # one run has none
+            names = list(dict.fromkeys("lora" if n.startswith("lora.") else n for n in names))
         names += ["machine"] if any(name.startswith("machine.") for name in found) else []
         return ["engine", *names] if names and "engine" in found else names
 

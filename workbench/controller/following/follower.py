@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from workbench.chart_series.evaluations import Evaluations
-from workbench.chart_series.incidents import IncidentWatch
+from workbench.chart_series.incidents import Incident, IncidentWatch
 from workbench.controller.following.risen_losses import risen_losses
 from workbench.controller.following.update_pace import always, next_update
 from workbench.controller.jobs.comparison_job import ComparisonJob
@@ -38,7 +38,7 @@ SILENT_S = 10.0
 UNUSUAL = 10.0
 """and for longer than so many of its last steps."""
 
-DIVERGED = "loss diverged"
+CAVEATS = {"diverged": "loss diverged", "leap": "loss leapt"}
 
 LEVELS: dict[str, Level] = {
     "paused": "paused",
@@ -164,9 +164,12 @@ class Follower:
         caveat = ""
         if status in ENDED:
             level, message, detail = self._last_level(status), self.job.outcome, self._duration
-            divergence = self._divergence
-            message = "\n".join([*divergence, message, *self._risen])
-            if level == "done" and (caveat := DIVERGED if divergence else self.job.caveat):
+            failed = self._failed_losses
+            # As the charts say it.
+            told = [f"{name}: {each.text}." for name, found in failed.items() for each in found]
+            message = "\n".join([*told, message, *self._risen(failed)])
+            kinds = [CAVEATS[each.kind] for found in failed.values() for each in found]
+            if level == "done" and (caveat := next(iter(kinds), self.job.caveat)):
                 level = "paused"
         else:
             level, message = LEVELS.get(status, "busy"), self.job.doing
@@ -206,21 +209,20 @@ class Follower:
         return LEVELS[status]
 
     @property
-    def _divergence(self) -> list[str]:
-        """A sentence for each engine whose loss has diverged, as the charts say it."""
-        return [
-            f"{engine}: {incident.text}."
+    def _failed_losses(self) -> dict[str, list[Incident]]:
+        """What kept a loss from falling, by engine; none of an engine whose loss fell."""
+        found = {
+            engine: [each for each in losses.incidents if each.kind in CAVEATS]
             for engine, losses in self._losses.items()
-            for incident in losses.incidents
-            if incident.kind == "diverged"
-        ]
+        }
+        return {engine: incidents for engine, incidents in found.items() if incidents}
 
-    @property
-    def _risen(self) -> list[str]:
-        """See `risen_losses`."""
+    def _risen(self, failed: Collection[str]) -> list[str]:
+        """See `risen_losses`, of the engines that have not `failed`."""
         if not self.job.runs:
             return []
-        return risen_losses(self._evaluations, step_word(next(iter(self.job.runs.values())).spec))
+        fell = {name: each for name, each in self._evaluations.items() if name not in failed}
+        return risen_losses(fell, step_word(next(iter(self.job.runs.values())).spec))
 
     @property
     def _share(self) -> float:

@@ -140,7 +140,10 @@ def _call(factory: str, seed: int) -> tuple[torch.nn.Module, Any]:
     except ModelError:
         raise
     except FROM_USER_CODE as error:
-        raise ModelError(f"{factory} raised {exception_text(error)}") from error
+        text = exception_text(error)
+        needs_arguments = isinstance(error, TypeError) and "required" in text and "argument" in text
+        remedy = ". A factory is called without arguments." if needs_arguments else ""
+        raise ModelError(f"{factory} raised {text}{remedy}") from error
     module, examples = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
     if not isinstance(module, torch.nn.Module):
         raise ModelError(

@@ -82,11 +82,11 @@ class PageView(View):
         runs = {} if compared is None else compared.runs
         models = sorted({str(run.spec["model"]) for run in runs.values()})
         model = self._model
-        is_other = model is not None and not all(trains(run, model) for run in runs.values())
-        of = ", ".join(models)
-        if model is not None and models == [model.name] and is_other:
-            of = f"another {of}"
-        chosen = "" if model is None else model.name
+        chosen, of = "" if model is None else model.name, ", ".join(models)
+        is_other = bool(model and models and models != [chosen])
+        if model is not None and models == [chosen]:
+            is_other = not any(trains(run, model) for run in runs.values())
+            of = f"another {of}" if is_other else of
         self._comparison.charts.caption = other_model(of, chosen) if is_other else ""
         ratios.subject = of if is_other else ""
         if not ratios.summary or not models or is_other:  # or not yet of what is shown

@@ -52,6 +52,9 @@ class RecordedComparisons:
         self._bar, self._steps = bar, steps
         self._comparison, self._code, self._controller = comparison, code, controller
         self._reported = ""
+        """What is reported of it now,"""
+        self._message = ""
+        """and whenever its step is entered."""
         self.field.observe(self._on_chosen, "value")
         bar.observe(self._on_step, "selected")
         self.field.on_again = self._on_chosen
@@ -110,13 +113,15 @@ class RecordedComparisons:
                 self.field.problem = str(error)
 
     def _on_step(self, change: Any) -> None:
-        """In another step it is not said any more what Compare shows."""
-        if change.new != "compare" and self._reported:
+        """In another step it is not said what Compare shows."""
+        if change.new == "compare" and self._steps.recorded and self._message:
+            self._report(self._message)
+        elif change.new != "compare" and self._reported:
             self._controller.forget_outcome(self._reported)
             self._reported = ""
 
     def _report(self, message: str) -> None:
-        self._reported = message
+        self._reported = self._message = message
         self._controller.report(message)
 
     def _show(self, code: str, what: str) -> None:

@@ -70,6 +70,8 @@ export class RunActions {
       button.setAttribute("aria-disabled", String(refusal !== ""));
       button.title = refusal;
     }
+    // Rows that are selected may be out of view.
+    (this.buttons.get("delete") as HTMLButtonElement).textContent = rows.length > 1 ? `Delete ${rows.length}` : "Delete";
   }
 
   /** Closes the form of an action that is done; tells whether the outcome is shown in the form: why the action was refused. */

@@ -211,7 +211,7 @@ describe("what is done with runs of the table", () => {
   it("deletes nothing while one of the selected runs is in progress", () => {
     const { model, press, button } = render([row("a", { status: "running" }), row("b")]);
     press("a", { ctrlKey: true });
-    expect(button("Delete").title).toBe("Stop the run before it is deleted.");
+    expect(button("Delete 2").title).toBe("Stop the run before it is deleted.");
     model.sent.length = 0;
     press("Delete");
     expect(model.sent).toEqual([]);
