@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from workbench.controller import State
 from workbench.controller.engine_rows import EngineRows
@@ -32,37 +32,19 @@ from workbench.widgets.charts import (
     READING_HINT,
     READY_HINT,
     UNFIT_HINT,
-    Charts,
     deleted_run,
     other_model,
     results_in_runs,
     resumed_run,
     throughput_notes,
 )
-from workbench.widgets.run_statistics import RunStatistics
-from workbench.widgets.train.engine_choice import EngineChoice
-from workbench.widgets.train.evaluation_view import EvaluationView
-from workbench.widgets.train.federation_view import FederationView
-from workbench.widgets.train.layer_statistics_view import LayerStatisticsView
-from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
+from workbench.widgets.train.train_parts import TrainParts
 
 REFRESH_S = 1.0
 """Interval at which rows and layers are updated during a run."""
 
 GIVE_DATA_HINT = "A dataset is missing."
 """Hint of the charts where the step is used alone; the status says what to do."""
-
-
-class TrainParts(NamedTuple):
-    """The widgets of the step that show a job."""
-
-    engines: EngineChoice
-    charts: Charts
-    federation: FederationView
-    layers: LayerStatisticsView
-    evaluation: EvaluationView
-    worst: WorstPredictionsView
-    statistics: RunStatistics
 
 
 class TrainView(View):
@@ -86,6 +68,8 @@ class TrainView(View):
         """The shown job, once it has ended."""
         self._chosen = ""
         """Name of the chosen model; empty without one."""
+        self._results_hints: dict[str, str] = {}
+        """Where the results are that were removed for a model, by its name."""
         self._deleted: set[str] = set()
         """Ids of runs that were deleted."""
         self._resumed: set[str] = set()
@@ -122,14 +106,17 @@ class TrainView(View):
         self._chosen = "" if model is None else model.name
         with self._shown_lock:
             if self._job is None:
-                # Compare may have been pressed while the model was being loaded.
-                self._parts.charts.hint = COMPARING_HINT if self._compares else self._hint
+                # Compare may have been pressed while the model was being loaded. A cell may assign
+                # to a model and to its data one after the other: the model is then shown twice.
+                hint = self._results_hints.get(self._chosen, self._hint)
+                self._parts.charts.hint = COMPARING_HINT if self._compares else hint
             elif model is not None and self._ended is not None:
                 shown = model_of(self._ended)
                 if not is_of(self._ended, model):
                     self._ended = self._job = None
                     self._clear([])
-                    self._parts.charts.hint = results_in_runs(shown)
+                    self._results_hints = {model.name: results_in_runs(shown)}
+                    self._parts.charts.hint = self._results_hints[model.name]
             self._name_chosen()
             self._caption()
 
@@ -187,7 +174,7 @@ class TrainView(View):
                 self._parts.charts.hint = COMPARING_HINT
             return
         with self._shown_lock:
-            self._job, self._ended, self._resumed = job, None, set()
+            self._job, self._ended, self._resumed, self._results_hints = job, None, set(), {}
             self._clear(job.engines)
             if any(run.progress.done_steps for run in job.runs.values()):
                 self._parts.charts.hint = READING_HINT

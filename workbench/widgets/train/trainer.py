@@ -19,7 +19,8 @@ from workbench.widgets.train.ortmodule_form import ORTModuleForm
 from workbench.widgets.train.own_examples import OwnExamples
 from workbench.widgets.train.settings_form import SettingsForm
 from workbench.widgets.train.task_section import sections
-from workbench.widgets.train.train_view import TrainParts, TrainView
+from workbench.widgets.train.train_parts import TrainParts
+from workbench.widgets.train.train_view import TrainView
 from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
 
 ACTIONS = ("Train", "Pause", "Resume", "Step once", "Stop")
