@@ -37,8 +37,8 @@ def test_what_is_reported_while_figures_are_made_is_kept() -> None:
     shown.show(State("completed", "done", "Trained it."))
     shown.report("Compare shows 2 runs.")
     assert (shown.now.status, shown.now.message) == ("completed", "Compare shows 2 runs.")
-    assert shown.last.is_result("Compare shows 2 runs.")
-    assert not shown.last.is_result("Trained it.")
+    assert not shown.last.withdraw("Trained it."), "it is not shown"
+    assert shown.last.withdraw("Compare shows 2 runs.")
 
 
 def test_nothing_is_reported_over_work_in_progress() -> None:

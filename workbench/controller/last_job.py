@@ -17,34 +17,33 @@ class LastJob:
         """
         self._typed = typed
         self._result: State | None = None
-        self._before: State | None = None
-        """The result that what is reported stands in place of."""
+        self._report: State | None = None
+        """What is reported in place of the result; None: nothing."""
         self._refusal: State | None = None
         self._typed_when_refused = typed.snapshot()
 
     def forget(self) -> None:
         """Another job has begun, or there is more to report."""
-        self._result = self._refusal = self._before = None
+        self._result = self._report = self._refusal = None
 
     def ended(self, result: State) -> None:
         """It has ended with this state."""
-        self._result, self._refusal, self._before = result, None, None
+        self._result, self._report, self._refusal = result, None, None
 
     def reported(self, report: State) -> None:
-        """Something else is reported, until `withdraw`."""
-        before = self._result if self._before is None else self._before
-        self.ended(report)
-        self._before = before
+        """Something else is reported in place of the result, until `withdraw`."""
+        self._report, self._refusal = report, None
 
     def withdraw(self, message: str) -> bool:
         """A result, or a report, with this message is not to be shown any more; of a report, what
         it stands in place of is shown again. Returns whether it was shown."""
-        if self._before is not None and self._before.message == message:
-            self._before = None
-        if not self.is_result(message):
-            return False
-        self._result, self._refusal, self._before = self._before, None, None
-        return True
+        shown = self._kept is not None and self._kept.message == message
+        if shown and self._report is not None:
+            self._report = None
+        elif self._result is not None and self._result.message == message:
+            self._result = None
+        self._refusal = None if shown else self._refusal
+        return shown
 
     def refused(self, refusal: State) -> None:
         """One could not be started, or not be followed any further."""
@@ -53,15 +52,16 @@ class LastJob:
     @property
     def has_message(self) -> bool:
         """Whether there is anything to show."""
-        return self._result is not None or self._refusal is not None
+        return self._kept is not None or self._refusal is not None
 
-    def is_result(self, message: str) -> bool:
-        """Whether this is what would be shown once nothing is refused or wrong."""
-        return self._result is not None and self._result.message == message
+    @property
+    def _kept(self) -> State | None:
+        """What is shown once nothing is refused or wrong."""
+        return self._result if self._report is None else self._report
 
     def in_place_of(self, ready: State) -> State:
         """What to show in place of `ready`: a refusal while the same is typed, or else the result,
         unless a wrong setting prevents the next job."""
         if self._refusal is not None and self._typed_when_refused == self._typed.snapshot():
             return self._refusal
-        return ready if self._result is None or self._typed.wrong() else self._result
+        return ready if self._kept is None or self._typed.wrong() else self._kept

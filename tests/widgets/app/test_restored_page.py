@@ -573,3 +573,17 @@ def test_what_compare_shows_is_said_again_whenever_it_is_entered(make_page: Make
         until(lambda: page.status.message == result)
         page.step = "compare"
         until(lambda: page.status.message == said)
+
+
+def test_what_compare_showed_before_is_not_said_in_other_steps(make_page: MakePage) -> None:
+    runs = [wb.train("digits-mlp", engine="fake", steps=8, seed=seed).wait() for seed in (1, 2)]
+    compared = wb.compare("digits-mlp", engines=["fake"], steps=20).wait(PATIENCE_S)
+    page = make_page(model="digits-mlp")
+    until(lambda: page.status.message.startswith("digits-mlp is ready"))
+    ready = page.status.message
+    page.show(wb.compare_runs(runs))
+    until(lambda: page.status.message == "The step Compare shows recorded runs.")
+    page._recorded.open(compared.id)
+    until(lambda: page.status.message.startswith("The step Compare shows a recorded comparison"))
+    page.step = "runs"
+    until(lambda: page.status.message == ready)
