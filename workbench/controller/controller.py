@@ -60,8 +60,8 @@ class Controller:
         self.typed = TypedSettings(self.setup)
         self.views = Views(view)
         self._shown = ShownState(CHOOSE, self.typed, self.views.show_state)
-        has_result = self._shown.has_result
-        self.readiness = Readiness(self._shown.show_readiness, self.typed, has_result)
+        told = self._shown.has_result, self._shown.last.forget_refusal
+        self.readiness = Readiness(self._shown.show_readiness, self.typed, *told)
         self.sources = Sources(names)
         self._follower: Follower | None = None
         self._idle = threading.Event()

@@ -45,6 +45,10 @@ class LastJob:
         self._refusal = None if shown else self._refusal
         return shown
 
+    def forget_refusal(self) -> None:
+        """What it was refused for is mended."""
+        self._refusal = None
+
     def refused(self, refusal: State) -> None:
         """One could not be started, or not be followed any further."""
         self._refusal, self._typed_when_refused = refusal, self._typed.snapshot()

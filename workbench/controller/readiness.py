@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from workbench.artifacts.footprint import Estimate
 from workbench.controller.footprint_prediction import ArtifactsWithFootprint
 from workbench.controller.forms.typed_settings import TypedSettings
+from workbench.controller.jobs.offered_runs import Offer
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
 from workbench.controller.model.sources import LossProblem, lacks_example
@@ -43,6 +44,7 @@ class Readiness(View):
         show: Callable[[State], None],
         typed: TypedSettings,
         has_result: Callable[[], bool] = lambda: False,
+        forget_refusal: Callable[[], None] = lambda: None,
     ) -> None:
         """Start with no model.
 
@@ -50,8 +52,12 @@ class Readiness(View):
             show: called with the state after each change.
             typed: settings whose problems are reported.
             has_result: returns whether the result of a job is shown.
+            forget_refusal: called when what was offered, and may have been refused, is offered
+                otherwise.
         """
         self._has_result = has_result
+        self._forget_refusal = forget_refusal
+        self._offered: list[str] = []
         self.choose = CHOOSE
         """State while no model is chosen."""
         self.hint = PRESS_EITHER
@@ -134,6 +140,14 @@ class Readiness(View):
             self._show(State("idle", "error", problem))
         else:
             self._show(State("idle", "idle", "The profile was stopped."))
+
+    def show_offers(self, offers: Sequence[Offer]) -> None:
+        # Of those in progress the step changes.
+        offered = [each.text for each in offers if each.action in ("resume", "begin", "wait")]
+        if self._offered and offered and offered != self._offered:
+            self._forget_refusal()
+            self.update()
+        self._offered = offered
 
     def show_task(self, name: str, state: TaskState) -> None:
         task = next(task for task in TASKS if task.name == name)

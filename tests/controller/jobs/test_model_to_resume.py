@@ -42,7 +42,7 @@ def test_it_is_the_chosen_one_if_that_is_its_model() -> None:
 
 @pytest.mark.parametrize("chosen", [None, own_model("other")])
 def test_another_model_is_refused_with_what_to_do(chosen: Model | None) -> None:
-    with pytest.raises(RunError, match="Execute the cell that defines net, choose it in Model"):
+    with pytest.raises(RunError, match="Execute the cell that defines net, or choose it in Model"):
         model_to_resume(run_of(own_model("net")), Setup(), lambda _: lambda: chosen, dict)
 
 

@@ -521,7 +521,7 @@ def test_a_run_of_a_module_of_the_notebook_is_exported_with_the_chosen_one(
     assert page.runs.wait(PATIENCE_S)
     page.runs._act("export", [run.id], str(tmp_path / "net.onnx"))
     until(lambda: page.runs.table.outcome == "error")
-    assert "Execute the cell that defines net, choose it in Model" in page.runs.table.message
+    assert "Execute the cell that defines net, or choose it in Model" in page.runs.table.message
     page.models.field.value, page.models.example_inputs.value = "net", "X"
     until(lambda: page.models.layers.layers)
     page.runs._act("export", [run.id], str(tmp_path / "net.onnx"))

@@ -143,3 +143,18 @@ def test_a_run_with_a_checkpoint_is_offered_though_another_came_after_it(kept: i
         assert " was interrupted before its first checkpoint. " in offer.text
     wb.train("digits-mlp", engine="fake", steps=1, evaluate=False).wait(PATIENCE_S)
     assert [offer.id for offer in offers({})] == ([run.id] if kept else [])
+
+
+def test_what_an_offer_was_refused_for_is_not_said_once_it_is_mended(make_page: MakePage) -> None:
+    run = interrupted("net", "X, y", taken=5)
+    write_checkpoint(run.folder.checkpoint_path(4), model().weights())
+    page = make_page(model=None, engines=["fake", "ondevice"])
+    own: dict[str, object] = {}
+    page._controller.sources.names = lambda: own
+    until(lambda: page.offers.offers)
+    page.offers.accept(run.id)
+    until(lambda: page.status.level == "error")
+    rows = np.zeros((40, 3), np.float32)
+    own |= {"net": nn.Linear(3, 2), "X": rows, "y": np.arange(40) % 2}
+    page.offers._look_again()  # as after each cell
+    until(lambda: page.status.message == "Choose a model to begin.")

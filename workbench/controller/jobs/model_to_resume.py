@@ -40,8 +40,8 @@ def model_to_resume(
     found = find(wanted)()
     if found is None or found.name != name:
         raise RunError(
-            f"Execute the cell that defines {name}, choose it in Model, and try again: the model "
-            f"of {run.title} is built by your own code, which is not executed from a record."
+            f"Execute the cell that defines {name}, or choose it in Model, and try again: the "
+            f"model of {run.title} is built by your own code, which is not executed from a record."
         )
     return found
 
