@@ -12,23 +12,36 @@ export function offeredSmoothing(steps: number): number[] {
 
 /**
  * Mean of the last `overSteps` steps up to each point, which stands for the steps since the one before it. Values that are
- * not finite are passed over. Each mean is a sum of its own: a loss that leapt has no part in later ones.
+ * not finite are passed over. Nothing is subtracted from a sum, so that a loss that leapt has no part in later ones: a window
+ * is the rest of a part that it leaves, whose sums to its end are known, and what came since. Each point is in two sums.
  */
 export function smoothed(step: Float64Array, values: Numbers, overSteps: number): Float64Array {
   if (overSteps <= 1) return Float64Array.from(values);
-  const found = new Float64Array(values.length).fill(Number.NaN);
-  const lengthOf = (index: number): number => (index > 0 ? (step[index] as number) - (step[index - 1] as number) : step.length > 1 ? lengthOf(1) : 1);
-  let first = 0;
-  for (let index = 0; index < values.length; index += 1) {
+  const count = values.length;
+  const found = new Float64Array(count).fill(Number.NaN);
+  const lengths = step.map((at, index) => at - (step[index - 1] ?? 2 * at - (step[1] ?? at + 1)));
+  // From a point to the end of the part that the window leaves.
+  const [restTotal, restWeight] = [new Float64Array(count + 1), new Float64Array(count + 1)];
+  // Since the end of that part.
+  let [total, weight] = [0, 0];
+  let [first, end] = [0, 0];
+  const weightOf = (index: number) => (Number.isFinite(values[index]) ? (lengths[index] as number) : 0);
+  const totalOf = (index: number) => weightOf(index) && weightOf(index) * (values[index] as number);
+  for (let index = 0; index < count; index += 1) {
     while ((step[first] as number) <= (step[index] as number) - overSteps) first += 1;
-    let [total, weight] = [0, 0];
-    for (let each = first; each <= index; each += 1) {
-      const value = values[each] as number;
-      if (!Number.isFinite(value)) continue;
-      total += lengthOf(each) * value;
-      weight += lengthOf(each);
+    if (first < end) {
+      total += totalOf(index);
+      weight += weightOf(index);
+    } else {
+      end = index + 1;
+      [total, weight, restTotal[end], restWeight[end]] = [0, 0, 0, 0];
+      for (let each = index; each >= first; each -= 1) {
+        restTotal[each] = (restTotal[each + 1] as number) + totalOf(each);
+        restWeight[each] = (restWeight[each + 1] as number) + weightOf(each);
+      }
     }
-    if (weight > 0) found[index] = total / weight;
+    const all = (restWeight[first] as number) + weight;
+    if (all > 0) found[index] = ((restTotal[first] as number) + total) / all;
   }
   return found;
 }

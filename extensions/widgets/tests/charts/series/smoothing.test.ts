@@ -14,6 +14,26 @@ describe("smoothed", () => {
     expect(smoothed(floats(1, 2, 6), floats(1, 5, 2), 10)[2]).toBeCloseTo((1 + 5 + 4 * 2) / 6, 12);
   });
 
+  it("is that mean at every point, however the steps lie and whatever is missing", () => {
+    let at = 0;
+    const steps = Float64Array.from({ length: 300 }, (_, index) => (at += 1 + ((index * 7) % 5)));
+    const values = steps.map((step, index) => (index % 11 === 3 ? Number.NaN : Math.sin(step)));
+    for (const over of [2, 9, 40, 5000]) {
+      const found = smoothed(steps, values, over);
+      steps.forEach((step, index) => {
+        let [total, weight] = [0, 0];
+        for (let each = 0; each <= index; each += 1) {
+          const length = (steps[each] as number) - (steps[each - 1] ?? 2 * (steps[0] as number) - (steps[1] as number));
+          if ((steps[each] as number) <= step - over || Number.isNaN(values[each])) continue;
+          total += length * (values[each] as number);
+          weight += length;
+        }
+        if (weight === 0) expect(found[index]).toBeNaN();
+        else expect(found[index]).toBeCloseTo(total / weight, 10);
+      });
+    }
+  });
+
   it("forgets a value that leapt", () => {
     const values = Float64Array.from({ length: 30 }, (_, at) => (at === 1 ? 1e30 : 2));
     expect(smoothed(values.map((_, at) => at + 1), values, 10)[20]).toBe(2);
