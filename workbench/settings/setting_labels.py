@@ -84,7 +84,7 @@ NO_LORA = "no LoRA"
 """Value of the parts of LoRA where there is none."""
 SHORT = {
     **{"learning_rate": "lr", "batch_size": "batch", "lr_schedule": "lr schedule"},
-    **{"seed": "seed", "length": "", "optimizer": ""},
+    **{"seed": "seed", "length": "", "optimizer": "", "samples.structure": ""},
 }
 """Where there is little room, as in the name of a run."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from torch import nn
@@ -73,3 +75,13 @@ def test_a_model_that_replaces_the_recorded_one_is_noticed() -> None:
     other = nn.Sequential(nn.Linear(6, 2), nn.Tanh())
     replace_model(folder, wb.load_model(other, example_inputs=ROWS[:2], name="net"))
     assert structure_of_model(folder).startswith("Linear, Tanh; ")
+
+
+def test_a_run_of_an_older_version_has_no_empty_part_in_its_name() -> None:
+    """It has recorded no structure."""
+    old, new = trained(6, LABELS), trained(6, LABELS, hidden=5)
+    path = old.folder.model_path / "model.json"
+    record = json.loads(path.read_text())
+    del record["source"]["specs"]["structure"]
+    path.write_text(json.dumps(record))
+    assert [*compare_runs([old, new]).runs] == ["fake", "fake · 47 parameters"]

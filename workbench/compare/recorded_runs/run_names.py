@@ -14,12 +14,15 @@ from workbench.settings.setting_labels import setting_text, short_label
 
 MOST_SETTINGS = 3
 """Largest number of settings in a name."""
-FIRST = ("learning_rate", "batch_size", "optimizer", "length", "loss", "requires_grad", "lora.rank")
+STRUCTURE = "samples.structure"
+"""Of modules of the same name the number of parameters is in the names of their runs."""
+FIRST = (
+    *(STRUCTURE, "learning_rate", "batch_size", "optimizer", "length", "loss", "requires_grad"),
+    "lora.rank",
+)
 """Settings that come first in a name, in this order."""
 LAST = ("evaluate", "evaluate_every", "layer_statistics_every", "warmup_steps", "threads")
 """Settings that are in a name only where no others differ."""
-STRUCTURE = "samples.structure"
-"""Of modules of the same name the number of parameters is in the names of their runs."""
 LONGEST = 40
 """Of the settings in a name, in characters."""
 SEPARATOR = " · "
@@ -80,8 +83,9 @@ def _setting_texts(runs: Sequence[Run], *, few: bool = False) -> list[str]:
             others differ.
     """
     found = differing({str(place): settings_of(run) for place, run in enumerate(runs)})
-    if len({*map(_parameters, found.get(STRUCTURE, {}).values())}) < 2:
-        found.pop(STRUCTURE, None)
+    counts = {run: _parameters(text) for run, text in found.pop(STRUCTURE, {}).items()}
+    if len({*counts.values()}) > 1:
+        found[STRUCTURE] = counts
     every_name = sorted(filter(_in_names, found), key=_importance)
     names = [name for name in every_name if name not in LAST] or ([] if few else every_name)
     if few and len(names) > MOST_SETTINGS:
@@ -109,19 +113,15 @@ def _parameters(structure: str) -> str:
 
 
 def _importance(name: str) -> int:
-    if name == STRUCTURE:
-        return -1
     return FIRST.index(name) if name in FIRST else len(FIRST)
 
 
 def _text(found: Mapping[str, Mapping[str, str]], names: Sequence[str], run: str) -> str:
     values = ((name, found[name][run]) for name in names)
-    return ", ".join(_said(name, text) for name, text in values if text != NOT_USED)
+    return ", ".join(_said(name, text) for name, text in values if text not in ("", NOT_USED))
 
 
 def _said(name: str, text: str) -> str:
-    if name == STRUCTURE:
-        return _parameters(text)
     unset = text == setting_text(name, None)  # in words that need no label
     return text if unset else f"{short_label(name)} {text}".strip()
 
